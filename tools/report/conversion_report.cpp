@@ -21,12 +21,6 @@ std::string safe(const std::string& text) {
   return html_safe(visible(text));
 }
 
-std::string tile(const char* what, const std::string& value, const char* unit, const std::string& more) {
-  return fmt::format("<div class=\"tile\"><div class=\"what\">{}</div><div class=\"value\">{}<span "
-                     "class=\"unit\">{}</span></div><div class=\"more\">{}</div></div>\n",
-                     what, value, unit, more);
-}
-
 std::string tiles_html(const tf::Model& model) {
   const auto engines = std::ranges::count_if(model.parts(), &tf::ConvertedPart::engine);
   double seconds = 0;

@@ -68,6 +68,12 @@ std::string html_safe(const std::string& plain) {
   return text;
 }
 
+std::string tile(const char* what, const std::string& value, const char* unit, const std::string& more) {
+  return fmt::format("<div class=\"tile\"><div class=\"what\">{}</div><div class=\"value\">{}<span "
+                     "class=\"unit\">{}</span></div><div class=\"more\">{}</div></div>\n",
+                     what, value, unit, more);
+}
+
 void write_page(OutputFile& file, const PageParts& parts) {
   std::string_view rest = page_html;
   const auto put = [&](std::string_view name, const auto& texts) {

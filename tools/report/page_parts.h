@@ -18,6 +18,9 @@ std::string data_uri(const std::vector<std::byte>& jpeg);
 /// Escapes text for use between tags and in double-quoted attributes.
 std::string html_safe(const std::string& plain);
 
+/// A tile with one number; all texts are markup.
+std::string tile(const char* what, const std::string& value, const char* unit, const std::string& more);
+
 /// The values of page.html. All except `styles` and `scripts`, which are files of this folder, is markup that
 /// is already escaped.
 struct PageParts {

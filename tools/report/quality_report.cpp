@@ -67,12 +67,6 @@ Summary summary_of(const std::vector<FrameQuality>& quality, double FrameQuality
   return summary;
 }
 
-std::string tile(const char* what, const std::string& value, const char* unit, const std::string& more) {
-  return fmt::format("<div class=\"tile\"><div class=\"what\">{}</div><div class=\"value\">{}<span "
-                     "class=\"unit\">{}</span></div><div class=\"more\">{}</div></div>\n",
-                     what, value, unit, more);
-}
-
 std::string number_text(double value, int digits) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "no loss";
 }

@@ -61,8 +61,9 @@ std::string tensor_name(std::string_view node, std::int64_t i) {
   return i == 0 ? std::string(node) : fmt::format("{}:{}", node, i);
 }
 
-std::int64_t References::first_of(const ImportNode& node, const std::string& argument) const {
-  if (const auto function = functions_.find(node.op); function != functions_.end()) {
+std::int64_t first_result(const ImportNode& node, const std::string& argument,
+                          const FunctionOutputs& functions) {
+  if (const auto function = functions.find(node.op); function != functions.end()) {
     const auto place = function->second.find(argument);
     return place == function->second.end() ? 0 : place->second;
   }
@@ -82,7 +83,8 @@ std::string References::resolved(const std::string& reference) const {
   if (form_ == Form::in_graph || second == std::string::npos)
     return tensor_name(node, number_of(rest, reference));
   const auto found = nodes_.find(node);
-  const std::int64_t first = found == nodes_.end() ? 0 : first_of(*found->second, rest.substr(0, second));
+  const std::int64_t first =
+      found == nodes_.end() ? 0 : first_result(*found->second, rest.substr(0, second), functions_);
   return tensor_name(node, first + number_of(rest.substr(second + 1), reference));
 }
 

@@ -20,6 +20,10 @@ std::string tensor_name(std::string_view node, std::int64_t i);
 /// Output numbers by name, for each function.
 using FunctionOutputs = std::map<std::string, std::map<std::string, std::int64_t, std::less<>>, std::less<>>;
 
+/// The number of the first result that a name of a node's results stands for; 0 where it is not known.
+std::int64_t first_result(const ImportNode& node, const std::string& argument,
+                          const FunctionOutputs& functions);
+
 /// Converts the nodes of one graph or function: every input and output becomes a tensor's name.
 class References {
 public:
@@ -36,7 +40,6 @@ public:
 
 private:
   std::string resolved(const std::string& reference) const;
-  std::int64_t first_of(const ImportNode& node, const std::string& argument) const;
   void call_functions(std::vector<ImportNode>& nodes) const;
 
   const FunctionOutputs& functions_;

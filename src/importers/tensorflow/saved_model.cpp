@@ -202,8 +202,7 @@ std::filesystem::path beside(const ImportOptions& options, const std::filesystem
 ImportModel frozen(MetaGraph& graph, const GraphEnds& ends, const std::filesystem::path& prefix,
                    const ImportOptions& options) {
   Variables variables(graph.graph, prefix, options.limits, options.on_data_file);
-  return model_of(
-      graph.graph, &ends, [&](const ImportNode& node) { return variables.read(node); });
+  return model_of(graph.graph, &ends, [&](const ImportNode& node) { return variables.read(node); });
 }
 
 // --- Binary files by their first fields ---

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 #include "base/limits/account.h"
 #include "base/text/one_line.h"
 #include "importers/protobuf.h"
+#include "importers/tensorflow/bundle/slice.h"
 #include "importers/tensorflow/node_references.h"
 
 namespace lanner::tensorflow {
@@ -120,11 +120,6 @@ constexpr FieldEntry object_graph_fields[] = {
 
 // --- Parts ---
 
-/// A part of a tensor: TensorFlow's text `SIZES EXTENTS`, such as `4 10 0,2:-`.
-struct Part {
-  std::vector<std::int64_t> start, length;
-};
-
 std::int64_t number_in(std::string_view text, std::string_view whole) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -134,8 +129,9 @@ std::int64_t number_in(std::string_view text, std::string_view whole) {
   return number;
 }
 
-Part parse_part(std::string_view text, const Shape& shape) {
-  Part part;
+/// The slice that TensorFlow's text `SIZES EXTENTS` names, such as `4 10 0,2:-`, with its lengths.
+Slice parse_slice(std::string_view text, const Shape& shape) {
+  Slice slice;
   const std::size_t space = text.rfind(' ');
   std::string_view extents = space == std::string_view::npos ? text : text.substr(space + 1);
   for (std::size_t d = 0; d < shape.rank(); ++d) {
@@ -147,37 +143,20 @@ Part parse_part(std::string_view text, const Shape& shape) {
     check(whole || comma != std::string_view::npos, ErrorCode::bad_data,
           "part '{}': expected an extent for each of {} dims", one_line(std::string(text), longest_shown),
           shape.rank());
-    part.start.push_back(whole ? 0 : number_in(extent.substr(0, comma), text));
-    part.length.push_back(whole ? shape[d] : number_in(extent.substr(comma + 1), text));
-    check(part.start[d] <= shape[d] && part.length[d] <= shape[d] - part.start[d], ErrorCode::bad_data,
+    slice.push_back(
+        whole ? Extent{0, shape[d]}
+              : Extent{number_in(extent.substr(0, comma), text), number_in(extent.substr(comma + 1), text)});
+    check(slice[d].start <= shape[d] && slice[d].length <= shape[d] - slice[d].start, ErrorCode::bad_data,
           "part '{}': lies outside of {}", one_line(std::string(text), longest_shown), shape.to_string());
   }
-  return part;
+  return slice;
 }
 
-/// Copies rows of the last dim.
 Tensor part_of(const Tensor& whole, std::string_view text) {
-  const Part part = parse_part(text, whole.shape());
-  if (part.length == std::vector<std::int64_t>(whole.shape().begin(), whole.shape().end())) return whole;
+  const Slice slice = parse_slice(text, whole.shape());
+  if (shape_of(slice) == whole.shape()) return whole;
   check(whole.dtype() != DType::string, ErrorCode::unsupported, "a part of a tensor of strings");
-  Tensor made = Tensor::allocate(whole.dtype(), Shape(part.length));
-  const std::size_t rank = whole.rank(), element = bit_width(whole.dtype()) / 8;
-  if (made.elements() == 0) return made;
-  const std::size_t row = static_cast<std::size_t>(part.length[rank - 1]) * element;
-  std::vector<std::int64_t> at(rank, 0);
-  auto* to = static_cast<std::byte*>(made.data());
-  const auto* from = static_cast<const std::byte*>(whole.data());
-  for (const std::int64_t rows = made.elements() / part.length[rank - 1];
-       to < static_cast<std::byte*>(made.data()) + rows * static_cast<std::int64_t>(row); to += row) {
-    std::int64_t offset = 0;
-    for (std::size_t d = 0; d < rank; ++d) offset = offset * whole.shape()[d] + part.start[d] + at[d];
-    std::memcpy(to, from + static_cast<std::size_t>(offset) * element, row);
-    for (std::size_t d = rank - 1; d-- > 0;) {
-      if (++at[d] < part.length[d]) break;
-      at[d] = 0;
-    }
-  }
-  return made;
+  return take_slice(whole, slice);
 }
 
 } // namespace

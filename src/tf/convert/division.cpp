@@ -207,9 +207,7 @@ void add_parts(Division& division, const FlatIndex& index, std::vector<Indices> 
 }
 
 std::string text_attribute(const ImportNode& node, std::string_view name) {
-  const auto found = node.attributes.find(name);
-  const auto* text =
-      found == node.attributes.end() ? nullptr : std::get_if<std::string>(&found->second.value);
+  const auto* text = tensorflow::attribute_of<std::string>(node, name);
   return text ? *text : std::string();
 }
 
@@ -304,7 +302,7 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
   return division;
 }
 
-Division divide_as_saved(ImportModel flat, const ConvertOptions&, const ImportOptions& import) {
+Division divide_as_saved(ImportModel flat, const ImportOptions& import) {
   Division division{std::move(flat), {}, {}, {}};
   require_values(division.flat.graph);
   division.trial = tensorflow::try_nodes(division.flat, import);

@@ -35,7 +35,7 @@ struct Division {
 Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import);
 
 /// Divides a model that was converted before: its engines are the calls that stand for TRTEngineOp nodes.
-Division divide_as_saved(ImportModel flat, const ConvertOptions& options, const ImportOptions& import);
+Division divide_as_saved(ImportModel flat, const ImportOptions& import);
 
 /// The type of a value of the flat graph. Throws Error{bad_data} where it has none.
 const Type& type_of(const Division& division, const std::string& value);

@@ -17,6 +17,7 @@
 #include "builder/int8/batches.h"
 #include "calibration/tensorrt_cache.h"
 #include "engine/environment_state.h"
+#include "engine/initialisers.h"
 #include "importers/graph_source.h"
 #include "importers/tensorflow/flat_graph.h"
 #include "tf/convert/division.h"
@@ -78,25 +79,10 @@ void apply_shapes(ImportModel& model, const std::map<std::string, ShapeRange>& s
     check(known.contains(name), ErrorCode::not_found, "shape of {}: the model has no such input", name);
 }
 
-Binding binding_of(const ImportValue& value, const Division& division) {
-  Binding binding;
-  binding.name = value.shown();
-  const Type& type = value.type ? *value.type : type_of(division, value.name);
-  binding.sequence = !type.is_tensor();
-  if (!type.is_tensor()) return binding;
-  binding.dtype = type.dtype();
-  binding.ranked = type.ranked();
-  if (!type.ranked()) return binding;
-  for (const Dim& dim : type.dims()) {
-    binding.dims.push_back(dim.is_constant() ? dim.value() : -1);
-    binding.dim_names.push_back(dim.to_string());
-  }
-  return binding;
-}
-
 std::vector<Binding> bindings_of(const std::vector<ImportValue>& values, const Division& division) {
   std::vector<Binding> bindings;
-  for (const ImportValue& value : values) bindings.push_back(binding_of(value, division));
+  for (const ImportValue& value : values)
+    bindings.push_back(binding(value.shown(), value.type ? *value.type : type_of(division, value.name)));
   return bindings;
 }
 
@@ -209,8 +195,9 @@ std::vector<std::vector<Items>> part_inputs(const std::shared_ptr<const Division
   bool restart = true;
   for (auto batch = data(restart); batch; batch = data(restart)) {
     restart = false;
-    run_parts(state, contexts, *batch, options.build.control,
-              [&](std::size_t p, const Items& items) { seen[p].push_back(items); });
+    run_parts(state, contexts, *batch, options.build.control, [&](std::size_t p, const Items& items) {
+      if (state.parts[p].plan.engine) seen[p].push_back(items);
+    });
   }
   return seen;
 }
@@ -246,7 +233,7 @@ std::shared_ptr<ModelState> made_state(ImportModel flat, const ConvertOptions& o
   auto state = std::make_shared<ModelState>();
   state->options = options;
   apply_shapes(flat, options.build.shapes);
-  state->division = std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), options, import)
+  state->division = std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), import)
                                                            : divide(std::move(flat), options, import));
   Calibration& calibration = state->options.build.calibration;
   if (wants_int8(options.build) && !calibration.data_file.empty()) {

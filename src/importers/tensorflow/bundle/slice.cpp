@@ -98,32 +98,57 @@ Shape shape_of(const Slice& slice) {
   return shape;
 }
 
-void put_slice(const Tensor& part, const Slice& slice, Tensor& whole) {
-  if (part.elements() == 0) return;
-  const std::size_t rank = slice.size(), element = bit_width(whole.dtype()) / 8;
-  const std::vector<std::int64_t> strides = dense_strides(whole.shape());
+namespace {
+
+/// Calls `copy(at, part, bytes)` for each run of bytes that is contiguous in the whole tensor: where it is
+/// there, and in the slice's own tensor.
+template<typename Copy>
+void each_run(const Slice& slice, const Shape& whole, std::size_t element, Copy copy) {
+  const std::size_t rank = slice.size();
+  const std::vector<std::int64_t> strides = dense_strides(whole);
   // Dims from `row` on are contiguous in the whole tensor.
   std::size_t row = rank;
   std::int64_t length = 1;
   while (row > 0) {
     length *= slice[--row].length;
-    if (slice[row].length != whole.shape()[row]) break;
+    if (slice[row].length != whole[row]) break;
   }
   const auto bytes = static_cast<std::size_t>(length) * element;
-  const auto* from = static_cast<const std::byte*>(part.data());
-  auto* to = static_cast<std::byte*>(whole.data());
+  const auto all = static_cast<std::size_t>(shape_of(slice).elements()) * element;
   std::vector<std::int64_t> index(row);
   PacedDeadline deadline;
-  for (std::size_t done = 0; done < part.bytes(); done += bytes) {
+  for (std::size_t done = 0; done < all; done += bytes) {
     deadline(rank + 1);
     std::int64_t place = 0;
     for (std::size_t i = 0; i < rank; ++i) place += (slice[i].start + (i < row ? index[i] : 0)) * strides[i];
-    std::memcpy(to + static_cast<std::size_t>(place) * element, from + done, bytes);
+    copy(static_cast<std::size_t>(place) * element, done, bytes);
     for (std::size_t i = row; i-- > 0;) {
       if (++index[i] < slice[i].length) break;
       index[i] = 0;
     }
   }
+}
+
+} // namespace
+
+void put_slice(const Tensor& part, const Slice& slice, Tensor& whole) {
+  const auto* from = static_cast<const std::byte*>(part.data());
+  auto* to = static_cast<std::byte*>(whole.data());
+  each_run(slice, whole.shape(), bit_width(whole.dtype()) / 8,
+           [&](std::size_t at, std::size_t in_part, std::size_t bytes) {
+             std::memcpy(to + at, from + in_part, bytes);
+           });
+}
+
+Tensor take_slice(const Tensor& whole, const Slice& slice) {
+  Tensor part = Tensor::allocate(whole.dtype(), shape_of(slice));
+  const auto* from = static_cast<const std::byte*>(whole.data());
+  auto* to = static_cast<std::byte*>(part.data());
+  each_run(slice, whole.shape(), bit_width(whole.dtype()) / 8,
+           [&](std::size_t at, std::size_t in_part, std::size_t bytes) {
+             std::memcpy(to + in_part, from + at, bytes);
+           });
+  return part;
 }
 
 } // namespace lanner::tensorflow

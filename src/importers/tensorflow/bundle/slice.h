@@ -33,5 +33,7 @@ Shape shape_of(const Slice& slice);
 
 /// Copies a slice's elements, row-major, to its place in `whole`.
 void put_slice(const Tensor& part, const Slice& slice, Tensor& whole);
+/// A slice's elements, which lie in `whole`, in memory of their own.
+Tensor take_slice(const Tensor& whole, const Slice& slice);
 
 } // namespace lanner::tensorflow

@@ -44,16 +44,7 @@ private:
   std::int64_t first_of(const ImportNode& node, const std::string& argument) const {
     if (dataflow_op(node) == DataflowOp::switch_op) return argument == "output_true" ? 1 : 0;
     if (dataflow_op(node) == DataflowOp::merge) return argument == "value_index" ? 1 : 0;
-    if (const auto function = functions_.find(node.op); function != functions_.end()) {
-      const auto place = function->second.find(argument);
-      return place == function->second.end() ? 0 : place->second;
-    }
-    std::int64_t first = 0;
-    for (const OutputArgument& one : output_arguments(node)) {
-      if (one.name == argument) return first;
-      first += one.count;
-    }
-    return 0;
+    return first_result(node, argument, functions_);
   }
 
   const FunctionOutputs& functions_;
