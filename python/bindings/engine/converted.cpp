@@ -1,5 +1,7 @@
 // lanner.tf: TensorFlow models converted in whole or in part.
 
+#include <mutex>
+
 #include <lanner/error.h>
 #include <lanner/model_folder.h>
 #include <lanner/tensorflow.h>
@@ -12,6 +14,36 @@
 
 namespace lanner::python {
 namespace {
+
+/// A model with runners that idle between calls, as an Engine has contexts.
+class PyModel : public tf::Model {
+public:
+  explicit PyModel(tf::Model model) : tf::Model(std::move(model)), pool_(std::make_shared<Pool>()) {}
+
+  std::map<std::string, Item> call(const std::map<std::string, Item>& inputs, const Control& control) const {
+    tf::Runner runner = take();
+    std::map<std::string, Item> results = runner(inputs, control);
+    const std::scoped_lock lock(pool_->mutex);
+    pool_->idle.push_back(std::move(runner));
+    return results;
+  }
+
+private:
+  struct Pool {
+    std::mutex mutex;
+    std::vector<tf::Runner> idle;
+  };
+
+  tf::Runner take() const {
+    const std::scoped_lock lock(pool_->mutex);
+    if (pool_->idle.empty()) return create_runner();
+    tf::Runner runner = std::move(pool_->idle.back());
+    pool_->idle.pop_back();
+    return runner;
+  }
+
+  std::shared_ptr<Pool> pool_;
+};
 
 /// Keywords of conversions: those of builds, and how the model is divided.
 std::span<const Keyword> convert_keywords() {
@@ -55,7 +87,7 @@ tf::ConvertOptions convert_options(const char* function, const nb::kwargs& given
   return options;
 }
 
-tf::Model convert(nb::handle model, const nb::args& others, const nb::kwargs& given) {
+PyModel convert(nb::handle model, const nb::args& others, const nb::kwargs& given) {
   check_named("convert", others, "precision=\"fp16\"");
   nb::object progress = nb::none();
   tf::ConvertOptions options = convert_options("convert", given, progress);
@@ -66,10 +98,10 @@ tf::Model convert(nb::handle model, const nb::args& others, const nb::kwargs& gi
   GatheredWarnings warnings;
   tf::Model converted = interruptible.run([&] { return tf::Model::convert(source, options, folder); });
   warnings.give();
-  return converted;
+  return PyModel(std::move(converted));
 }
 
-tf::Model load(nb::handle folder, const nb::args& others, const nb::kwargs& given) {
+PyModel load(nb::handle folder, const nb::args& others, const nb::kwargs& given) {
   check_named("load", others, "threads=2");
   nb::object progress = nb::none();
   tf::ConvertOptions options = convert_options("load", given, progress);
@@ -79,7 +111,7 @@ tf::Model load(nb::handle folder, const nb::args& others, const nb::kwargs& give
   GatheredWarnings warnings;
   tf::Model loaded = interruptible.run([&] { return tf::Model::load(path, options); });
   warnings.give();
-  return loaded;
+  return PyModel(std::move(loaded));
 }
 
 std::map<std::string, Item> items_of(nb::handle inputs) {
@@ -89,31 +121,30 @@ std::map<std::string, Item> items_of(nb::handle inputs) {
   return items;
 }
 
-nb::dict run(const tf::Model& model, nb::handle inputs) {
+nb::dict run(const PyModel& model, nb::handle inputs) {
   const std::map<std::string, Item> items = items_of(inputs);
   Interruptible interruptible;
   const Control control = interruptible.control();
-  std::map<std::string, Item> results =
-      interruptible.run([&] { return model.create_runner()(items, control); });
+  std::map<std::string, Item> results = interruptible.run([&] { return model.call(items, control); });
   nb::dict outputs;
   for (auto& [name, item] : results) outputs[nb::str(name.c_str(), name.size())] = from_item(item);
   return outputs;
 }
 
-void build_ahead(const tf::Model& model, nb::handle inputs) {
+void build_ahead(const PyModel& model, nb::handle inputs) {
   const std::map<std::string, Item> items = items_of(inputs);
   Interruptible interruptible;
   const Control control = interruptible.control();
   interruptible.run([&] { model.build(items, control); });
 }
 
-void save(const tf::Model& model, nb::handle folder, bool engines) {
+void save(const PyModel& model, nb::handle folder, bool engines) {
   const std::string path = path_of(folder);
   Interruptible interruptible;
   interruptible.run([&] { model.save(path, engines); });
 }
 
-nb::list nodes_of(const tf::Model& model) {
+nb::list nodes_of(const PyModel& model) {
   nb::list nodes;
   for (const tf::ConvertedNode& node : model.nodes()) {
     nb::dict made;
@@ -127,7 +158,7 @@ nb::list nodes_of(const tf::Model& model) {
   return nodes;
 }
 
-nb::list parts_of(const tf::Model& model) {
+nb::list parts_of(const PyModel& model) {
   nb::list parts;
   for (const tf::ConvertedPart& part : model.parts()) {
     nb::dict made;
@@ -145,9 +176,9 @@ nb::list parts_of(const tf::Model& model) {
 } // namespace
 
 void register_converted(nb::module_& module) {
-  nb::class_<tf::Model>(module, "ConvertedModel",
-                        "A TensorFlow model, parts of which are engines. lanner.tf.convert and "
-                        "lanner.tf.load make it. Threads may call it at the same time.")
+  nb::class_<PyModel>(module, "ConvertedModel",
+                      "A TensorFlow model, parts of which are engines. lanner.tf.convert and "
+                      "lanner.tf.load make it. Threads may call it at the same time.")
       .def("__call__", &run, nb::arg("inputs").none(),
            nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object]) -> dict[str, Tensor]"),
            "Runs the model: a dict from output name to Tensor.\n\ninputs: dict from input name to array")
@@ -160,14 +191,14 @@ void register_converted(nb::module_& module) {
            "Writes a SavedModel in which engines are TRTEngineOp nodes.\n\nfolder: where to write\nengines: "
            "also write plans of the engines, which lanner.tf.load takes on the same kind of machine")
       .def(
-          "summary", [](const tf::Model& self) { return text_of(self.summary()); },
+          "summary", [](const PyModel& self) { return text_of(self.summary()); },
           nb::sig("def summary(self) -> str"),
           "What was converted: engines, and native nodes by operator and reason.")
       .def_prop_ro(
-          "inputs", [](const tf::Model& self) { return self.inputs(); },
+          "inputs", [](const PyModel& self) { return self.inputs(); },
           nb::sig("def inputs(self) -> list[Binding]"), "Inputs, by the signature's names.")
       .def_prop_ro(
-          "outputs", [](const tf::Model& self) { return self.outputs(); },
+          "outputs", [](const PyModel& self) { return self.outputs(); },
           nb::sig("def outputs(self) -> list[Binding]"), "Outputs, by the signature's names.")
       .def_prop_ro("nodes", &nodes_of, nb::sig("def nodes(self) -> list[dict[str, object]]"),
                    "Nodes of the model, functions inlined: name, op, engine (None: native), code and reason "
@@ -175,10 +206,11 @@ void register_converted(nb::module_& module) {
       .def_prop_ro("parts", &parts_of, nb::sig("def parts(self) -> list[dict[str, object]]"),
                    "Engines and groups of native nodes in the order in which they run: name, engine, nodes, "
                    "inputs, outputs, build_seconds.")
-      .def_prop_ro("share", &tf::Model::share, nb::sig("def share(self) -> float"),
-                   "Share of nodes in engines, 0 to 1; placeholders, constants, Identity and NoOp do not "
-                   "count.")
-      .def("__repr__", [](const tf::Model& self) {
+      .def_prop_ro(
+          "share", [](const PyModel& self) { return self.share(); }, nb::sig("def share(self) -> float"),
+          "Share of nodes in engines, 0 to 1; placeholders, constants, Identity and NoOp do not "
+          "count.")
+      .def("__repr__", [](const PyModel& self) {
         return text_of(fmt::format("<lanner.ConvertedModel, {} parts, {:.1f} % of the nodes in engines>",
                                    self.parts().size(), 100 * self.share()));
       });

@@ -162,6 +162,7 @@ Items run_parts(const ModelState& state, std::vector<Context>& contexts, const I
     for (std::size_t i = 0; i < plan.inputs.size(); ++i) given[input_binding(i)] = values.at(plan.inputs[i]);
     if (seen) seen(p, given);
     Items results = with_context([&] { return plan.name; }, [&] { return contexts[p](given, control); });
+    contexts[p].unbind(); // nothing of this run stays bound for the next one
     for (std::size_t i = 0; i < plan.outputs.size(); ++i)
       values[plan.outputs[i]] = std::move(results[output_binding(i)]);
   }
