@@ -89,12 +89,47 @@ private:
     });
     std::ranges::stable_sort(cover.begin(), listed, std::ranges::greater{},
                              [&](const Taken& taken) { return chosen(taken).cost.seconds; });
-    bool settled = true;
+    const std::set<const Proposal*> changed = ask_and_time(cover);
+    std::erase_if(cover, [&](const Taken& taken) { return changed.contains(&proposals_[taken.proposal]); });
+    const Tuner::Preparing preparing = prepare_checks(cover);
+    bool settled = changed.empty();
     for (const Taken& taken : cover) {
-      settled = settle(taken) && settled;
-      if (std::exchange(left_out_, false)) return false; // alternatives were renumbered
+      settled = vet(proposals_[taken.proposal], taken.alternative) && settled;
+      if (left_out_) break; // alternatives were renumbered
     }
-    return settled;
+    return !std::exchange(left_out_, false) && settled;
+  }
+
+  /// Asks for the alternatives of those that nobody asked for yet, and times those of the others that were
+  /// not timed. Returns both: they may be covered in another way now.
+  std::set<const Proposal*> ask_and_time(const std::vector<Taken>& cover) {
+    const Tuner& tuner = options_.tuner;
+    std::set<const Proposal*> changed;
+    std::vector<Proposal*> untimed;
+    for (const Taken& taken : cover) {
+      Proposal& proposal = proposals_[taken.proposal];
+      if (proposal.asked) {
+        if (!proposal.timed && tuner.measures() && tuner.spent() < tuner.budget())
+          untimed.push_back(&proposal);
+        continue;
+      }
+      ask_for(proposal, options_);
+      changed.insert(&proposal);
+    }
+    if (!untimed.empty()) time_proposals(untimed, options_);
+    changed.insert(untimed.begin(), untimed.end());
+    return changed;
+  }
+
+  Tuner::Preparing prepare_checks(const std::vector<Taken>& cover) {
+    std::vector<Untried> nodes;
+    for (const Taken& taken : cover) {
+      const Proposal& proposal = proposals_[taken.proposal];
+      const Alternative& one = proposal.list[taken.alternative];
+      if (one.backend && one.cost.trust == Trust::none)
+        nodes.push_back({proposal.node, {{one.backend, &one.tactic}}});
+    }
+    return options_.tuner.prepare(nodes);
   }
 
   static bool is_listed(const Alternative& one) {
@@ -110,20 +145,6 @@ private:
         if (const Alternative& one = proposal.list[a];
             one.backend && one.cost.trust == Trust::none && !is_definition(*one.backend) && !is_listed(one))
           reject(proposal, a, why, options_);
-  }
-
-  bool settle(const Taken& taken) {
-    Proposal& proposal = proposals_[taken.proposal];
-    if (!proposal.asked) {
-      ask_for(proposal, options_);
-      return false;
-    }
-    const Tuner& tuner = options_.tuner;
-    if (!proposal.timed && tuner.measures() && tuner.spent() < tuner.budget()) {
-      time_proposal(proposal, options_);
-      return false;
-    }
-    return vet(proposal, taken.alternative);
   }
 
   bool vet(Proposal& proposal, std::size_t chosen) {

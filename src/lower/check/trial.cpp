@@ -34,21 +34,33 @@ constexpr std::array<unsigned char, 2> poisons{0xFF, 0x55};
 /// Above this many bytes results on a GPU are compared there.
 constexpr std::uint64_t host_comparison = 1 << 18;
 
+/// The node's constants as its tactic stores them; undefined for other inputs.
+std::vector<Tensor> constants_of(const TrialSubject& subject, WeightStore& store) {
+  std::vector<Tensor> held(subject.node.inputs().size());
+  for (std::size_t i = 0; i < held.size(); ++i)
+    if (const Value* input = subject.node.inputs()[i]; input && input->constant())
+      held[i] = store.get(*input->constant(), subject.tactic.inputs.at(i));
+  return held;
+}
+
+std::shared_ptr<const Kernel> prepared_with(const std::vector<Tensor>& constants,
+                                            const TrialSubject& subject) {
+  std::vector<const Tensor*> tensors;
+  for (const Tensor& constant : constants) tensors.push_back(constant.defined() ? &constant : nullptr);
+  return subject.backend.prepare(subject.node, subject.tactic, tensors, subject.target);
+}
+
 } // namespace
+
+std::shared_ptr<const Kernel> Trial::prepared(const TrialSubject& subject, WeightStore& constants) {
+  return prepared_with(constants_of(subject, constants), subject);
+}
 
 Trial::Trial(const TrialSubject& subject, TrialData& data, WeightStore& constants,
              std::shared_ptr<const Kernel> kernel)
     : subject_(subject), data_(data), constants_(constants), kernel_(std::move(kernel)) {
-  const Node& node = subject_.node;
-  std::vector<const Tensor*> tensors(node.inputs().size(), nullptr);
-  held_.resize(node.inputs().size());
-  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-    const Tensor* constant = node.inputs()[i] ? node.inputs()[i]->constant() : nullptr;
-    if (!constant) continue;
-    held_[i] = constants_.get(*constant, subject_.tactic.inputs.at(i));
-    tensors[i] = &held_[i];
-  }
-  if (!kernel_) kernel_ = subject_.backend.prepare(node, subject_.tactic, tensors, subject_.target);
+  held_ = constants_of(subject_, constants_);
+  if (!kernel_) kernel_ = prepared_with(held_, subject_);
   open_stream();
 }
 

@@ -57,6 +57,8 @@ public:
   Trial(const TrialSubject& subject, TrialData& data, WeightStore& constants,
         std::shared_ptr<const Kernel> kernel = nullptr);
   ~Trial();
+  /// The subject's kernel for one trial or several, by any thread.
+  static std::shared_ptr<const Kernel> prepared(const TrialSubject& subject, WeightStore& constants);
 
   /// Runs the kernel `runs` times, also recorded if it runs on a stream, and then in place where allowed,
   /// each time with different garbage in outputs and workspace. Wrong is a result that differs from the

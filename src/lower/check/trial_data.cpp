@@ -370,7 +370,8 @@ ops::StoredValues TrialData::values(const Node& node) const {
 }
 
 Tensor TrialData::input(std::size_t i, const Storage& storage, const Node& node) {
-  constexpr std::uint64_t most_kept = 64 << 20; // each form of a large operand is one more activation
+  // Each form of a large operand is one more activation. A GPU has room, and copies to it take time.
+  const std::uint64_t most_kept = storage.device.is_host() ? 64 << 20 : std::uint64_t{1} << 30;
   const std::string key = fmt::format("{} {}", i, storage_key(storage, node));
   if (const auto known = stored_.find(key); known != stored_.end()) return known->second;
   if (stored_bytes_ > most_kept) {

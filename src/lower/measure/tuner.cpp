@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,10 +15,12 @@
 #include "base/limits/account.h"
 #include "lower/check/trial.h"
 #include "lower/check/trusted_kernels.h"
+#include "lower/measure/preparation.h"
 #include "lower/measure/timing_lock.h"
 #include "program/lowered/lowered.h"
 #include "program/lowered/signature.h"
 #include "program/memory/placement.h"
+#include "program/side_by_side.h"
 
 namespace lanner {
 namespace {
@@ -70,7 +73,8 @@ private:
 };
 
 Tuner::Tuner(Target target, double budget, TimingCache& cache, WeightStore& constants, const Control& control)
-    : target_(std::move(target)), budget_(budget), cache_(cache), constants_(constants), control_(control) {}
+    : target_(std::move(target)), budget_(budget), cache_(cache), constants_(constants), control_(control),
+      prepared_(std::make_unique<Preparation>(constants, control, making_threads(target_))) {}
 
 Tuner::~Tuner() = default;
 
@@ -147,6 +151,31 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
   for (std::size_t i = 0; i < candidates.size(); ++i)
     costs.push_back(known(names[i], *candidates[i].backend, *candidates[i].tactic));
   return costs;
+}
+
+Tuner::Preparing Tuner::prepare(std::span<const Untried> nodes) {
+  if (making_threads(target_) <= 1) return Preparing();
+  Preparing preparing(this);
+  std::set<std::string> names;
+  for (const auto& [node, candidates] : nodes)
+    for (const auto& [backend, tactic] : candidates) {
+      std::string name = key(*node, *backend, *tactic);
+      const Cost cost = known(name, *backend, *tactic);
+      const bool settled =
+          !cost.wrong.empty() || (cost.trust != Trust::none && (cost.measured || !measures()));
+      if (settled || is_definition(*backend) || !names.insert(name).second) continue;
+      const Target own = target_.on(device_of(*backend, *tactic, target_));
+      if (std::string of_node = data_name(*node); !cache_.verdict(name) && names.insert(of_node).second)
+        prepared_->add_data({node, backend, *tactic, own, std::move(of_node)});
+      prepared_->add_kernel({node, backend, *tactic, own, std::move(name)});
+    }
+  return preparing;
+}
+
+Tuner::Preparing::~Preparing() {
+  if (!tuner_) return;
+  const Spending spending(tuner_->spent_);
+  tuner_->prepared_->finish();
 }
 
 /// In batches of as many as fit in memory.
@@ -270,7 +299,7 @@ void Tuner::make_trial(Entrant& entrant, const Node& node, bool checked, double 
   const DeadlineScope deadline(limits);
   entrant.data = data_of(node);
   auto trial = std::make_unique<Trial>(TrialSubject{node, *backend, *tactic, entrant.target}, *entrant.data,
-                                       constants_);
+                                       constants_, prepared_->take_kernel(entrant.name));
   if (checked) {
     cache_.set_verdict(entrant.name, trial->check());
     ++checks_.kernels;
@@ -291,14 +320,20 @@ void Tuner::note_failure(const std::string& name, const Error& error) {
 }
 
 /// Equal nodes share their data unless their constants have other values.
-std::shared_ptr<TrialData> Tuner::data_of(const Node& node) {
+std::string Tuner::data_name(const Node& node) {
   std::string name = signature(node);
   for (const Value* value : node.inputs())
     if (value && value->constant()) name += fmt::format("|{}", fmt::ptr(value->constant()->data()));
+  return name;
+}
+
+std::shared_ptr<TrialData> Tuner::data_of(const Node& node) {
+  std::string name = data_name(node);
   if (data_name_ != name) {
     data_name_.clear(); // creating new data may fail
     data_.reset();
-    data_ = std::make_shared<TrialData>(node, target_.threads, control_);
+    data_ = prepared_->take_data(name);
+    if (!data_) data_ = std::make_shared<TrialData>(node, target_.threads, control_);
     data_name_ = std::move(name);
   }
   return data_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lanner/cancel.h>
@@ -19,6 +20,7 @@
 
 namespace lanner {
 
+class Preparation;
 class Trial;
 class TrialData;
 
@@ -46,6 +48,12 @@ struct Effort {
   double worth = 0; ///< A difference of this many seconds per run is ignored.
 };
 
+/// A node and those of its tactics that are to be checked and timed.
+struct Untried {
+  const Node* node = nullptr;
+  std::vector<Candidate> candidates;
+};
+
 /// Kernels that a tuner compared with the definition.
 struct Checks {
   std::size_t kernels = 0;
@@ -70,6 +78,12 @@ public:
   /// Checks a tactic that is to be used, unless it was checked before. With no time left for that (see
   /// set_vetting()), and in a deterministic build, the list of trusted kernels decides.
   Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
+  /// Starts to make what costs() and vet() will need for these, in this order, as far as it is unknown: on a
+  /// GPU, whose kernels take long to compile and leave the cores free while they are timed, by the threads of
+  /// the target; on a CPU it does nothing. The nodes stay as they are as long as the returned object lives,
+  /// whose end waits for what was begun; that time counts.
+  class Preparing;
+  [[nodiscard]] Preparing prepare(std::span<const Untried> nodes);
   /// Calls `look`, which searches for more candidates, where the budget has time left; the search counts.
   void search(const std::function<void()>& look);
 
@@ -106,6 +120,7 @@ private:
             Spending& spending);
   double timed(Entrant& entrant, int times);
   void note_failure(const std::string& name, const Error& error);
+  static std::string data_name(const Node& node);
   std::shared_ptr<TrialData> data_of(const Node& node);
 
   Target target_;
@@ -119,7 +134,19 @@ private:
   bool believes_ = false, takes_trusted_ = false;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
+  std::unique_ptr<Preparation> prepared_;
   std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.
+};
+
+class Tuner::Preparing {
+public:
+  explicit Preparing(Tuner* tuner = nullptr) : tuner_(tuner) {}
+  Preparing(Preparing&& other) noexcept : tuner_(std::exchange(other.tuner_, nullptr)) {}
+  Preparing& operator=(Preparing&&) = delete;
+  ~Preparing();
+
+private:
+  Tuner* tuner_;
 };
 
 } // namespace lanner

@@ -16,16 +16,29 @@ namespace {
 
 class Tuning {
 public:
-  Tuning(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search)
+  Tuning(std::span<Proposal* const> entries, const LowerOptions& options, const SearchMore& search)
       : entries_(entries), options_(options), search_(search) {}
 
   /// First all nodes' immediate offers, since a node without measurements is chosen by estimates. The rest of
   /// the budget goes into searches for more.
   void run() {
     count();
-    std::vector<Proposal*> entries = slowest_first();
+    time_offers();
+    const std::vector<Proposal*> rest = slowest_first();
+    const auto at_once = static_cast<std::size_t>(making_threads(options_.target));
+    for (std::size_t first = 0; first < rest.size(); first += at_once)
+      search_and_time(std::span(rest).subspan(first, std::min(at_once, rest.size() - first)));
+    options_.tuner.set_network(total_);
+    const auto all = static_cast<double>(entries_.size());
+    options_.control.report({"tune", all, all, "kernels"});
+  }
+
+private:
+  void time_offers() {
+    const std::vector<Proposal*> entries = slowest_first();
     double weights = total_;
     std::size_t done = 0;
+    const Tuner::Preparing preparing = prepare(entries, [](std::size_t) { return std::size_t{0}; });
     for (Proposal* entry : entries) {
       options_.control.report(
           {"tune", static_cast<double>(done++), static_cast<double>(entries.size()), "kernels"});
@@ -34,16 +47,19 @@ public:
       time(*entry, 0, share(part, weights));
       weights -= part;
     }
-    const std::vector<Proposal*> rest = slowest_first();
-    const auto at_once = static_cast<std::size_t>(making_threads(options_.target));
-    for (std::size_t first = 0; first < rest.size(); first += at_once)
-      search_and_time(std::span(rest).subspan(first, std::min(at_once, rest.size() - first)));
-    options_.tuner.set_network(total_);
-    const auto all = static_cast<double>(entries.size());
-    options_.control.report({"tune", all, all, "kernels"});
   }
 
-private:
+  /// Starts to prepare the alternatives of each from number first(i) on.
+  template<typename First>
+  Tuner::Preparing prepare(std::span<Proposal* const> entries, First first) {
+    const Tuner& tuner = options_.tuner;
+    if (!tuner.measures() || tuner.spent() >= tuner.budget()) return Tuner::Preparing();
+    std::vector<Untried> nodes;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      nodes.push_back({entries[i]->node, candidates_of(*entries[i], first(i))});
+    return options_.tuner.prepare(nodes);
+  }
+
   void search_and_time(std::span<Proposal* const> entries) {
     std::vector<Proposal*> paying;
     std::vector<std::size_t> timed;
@@ -52,10 +68,12 @@ private:
       if (pays_to_search(*entry)) paying.push_back(entry);
     }
     search_(paying);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (entries[i]->list.size() > timed[i]) time(*entries[i], timed[i], for_searches());
-      drop_guesses(*entries[i]);
+    {
+      const Tuner::Preparing preparing = prepare(entries, [&](std::size_t i) { return timed[i]; });
+      for (std::size_t i = 0; i < entries.size(); ++i)
+        if (entries[i]->list.size() > timed[i]) time(*entries[i], timed[i], for_searches());
     }
+    for (Proposal* entry : entries) drop_guesses(*entry);
   }
 
   /// Expected time of a node: the least measured or estimated one.
@@ -78,7 +96,7 @@ private:
   /// A budget that runs out has then been spent on the nodes that matter most.
   std::vector<Proposal*> slowest_first() {
     std::vector<std::pair<double, Proposal*>> order;
-    for (Proposal& entry : entries_) order.emplace_back(weight(entry), &entry);
+    for (Proposal* entry : entries_) order.emplace_back(weight(*entry), entry);
     std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, Proposal*>::first);
     std::vector<Proposal*> entries;
     for (const auto& [seconds, entry] : order) entries.push_back(entry);
@@ -91,10 +109,8 @@ private:
         entry.list.begin() + static_cast<std::ptrdiff_t>(first), entry.list.end(),
         [](const Alternative& a, const Alternative& b) { return a.tactic.estimate < b.tactic.estimate; });
     const double guessed = weight(entry);
-    std::vector<Candidate> candidates;
-    for (const Alternative& one : entry.list)
-      if (one.backend) candidates.push_back({one.backend, &one.tactic});
-    const std::vector<Cost> costs = options_.tuner.costs(*entry.node, candidates, {until, worth(entry)});
+    const std::vector<Cost> costs =
+        options_.tuner.costs(*entry.node, candidates_of(entry), {until, worth(entry)});
     auto cost = costs.begin();
     for (Alternative& one : entry.list)
       if (one.backend) one.cost = *cost++;
@@ -124,11 +140,11 @@ private:
 
   void count() {
     std::map<std::string, double> counts;
-    for (const Proposal& entry : entries_) {
-      ++counts[signature(*entry.node)];
-      total_ += weight(entry);
+    for (const Proposal* entry : entries_) {
+      ++counts[signature(*entry->node)];
+      total_ += weight(*entry);
     }
-    for (const Proposal& entry : entries_) equal_[&entry] = counts[signature(*entry.node)];
+    for (const Proposal* entry : entries_) equal_[entry] = counts[signature(*entry->node)];
     total_ = std::max(total_, options_.tuner.network());
   }
 
@@ -142,7 +158,7 @@ private:
       });
   }
 
-  std::span<Proposal> entries_;
+  std::span<Proposal* const> entries_;
   const LowerOptions& options_;
   const SearchMore& search_;
   std::map<const Proposal*, double> equal_; ///< Number of nodes that do the same work.
@@ -151,7 +167,15 @@ private:
 
 } // namespace
 
-void time_alternatives(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search) {
+std::vector<Candidate> candidates_of(const Proposal& entry, std::size_t first) {
+  std::vector<Candidate> candidates;
+  for (std::size_t i = first; i < entry.list.size(); ++i)
+    if (const Alternative& one = entry.list[i]; one.backend) candidates.push_back({one.backend, &one.tactic});
+  return candidates;
+}
+
+void time_alternatives(std::span<Proposal* const> entries, const LowerOptions& options,
+                       const SearchMore& search) {
   Tuning(entries, options, search).run();
 }
 

@@ -401,12 +401,12 @@ private:
   std::vector<Proposal> found_;
 };
 
-void time(std::span<Proposal> proposals, const LowerOptions& options) {
-  time_alternatives(proposals, options, [&](std::span<Proposal* const> some) { search(some, options); });
-  for (Proposal& proposal : proposals) proposal.timed = true;
-}
-
 } // namespace
+
+void time_proposals(std::span<Proposal* const> proposals, const LowerOptions& options) {
+  time_alternatives(proposals, options, [&](std::span<Proposal* const> some) { search(some, options); });
+  for (Proposal* proposal : proposals) proposal->timed = true;
+}
 
 void add_offered(Proposal& proposal, const Backend& backend, TacticList offered,
                  const LowerOptions& options) {
@@ -453,8 +453,10 @@ std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& opt
   weights.propose(proposals, graph, options);
   if (options.tactic_source)
     for (Proposal& proposal : proposals) keep_chosen(proposal, options);
-  const auto rest = std::ranges::find_if(proposals, [](const Proposal& one) { return !one.in_first_cover; });
-  time({proposals.begin(), rest}, options);
+  std::vector<Proposal*> first; // They come before the others.
+  for (Proposal& proposal : proposals)
+    if (proposal.in_first_cover) first.push_back(&proposal);
+  time_proposals(first, options);
   return proposals;
 }
 
@@ -462,10 +464,6 @@ void ask_for(Proposal& proposal, const LowerOptions& options) {
   if (proposal.asked) return;
   ask(proposal, options);
   drop_overwriting(proposal, options);
-}
-
-void time_proposal(Proposal& proposal, const LowerOptions& options) {
-  time({&proposal, 1}, options);
 }
 
 bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,

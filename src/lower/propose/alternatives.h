@@ -87,8 +87,8 @@ bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const
 std::vector<bool> overwritable_inputs(const Proposal& proposal,
                                       const std::map<const Node*, std::size_t>& order,
                                       const CallerMemory& callers);
-/// Times the alternatives, not timed yet, of a proposal that is about to be chosen.
-void time_proposal(Proposal& proposal, const LowerOptions& options);
+/// Times the alternatives, not timed yet, of proposals that are about to be chosen.
+void time_proposals(std::span<Proposal* const> proposals, const LowerOptions& options);
 
 /// The tactics that a backend offers for a node whose values its kernels can access; `more`: those of a
 /// search.
