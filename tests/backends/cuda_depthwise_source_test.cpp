@@ -49,9 +49,9 @@ protected:
 
 private:
   void check(std::size_t kernel, const Depthwise& conv, const DepthwiseShare& share, std::int64_t off) {
-    SCOPED_TRACE(fmt::format("{} channels, {}x{} by {}x{}, {}, {} channels of {} columns", conv.channels,
+    SCOPED_TRACE(fmt::format("{} channels, {}x{} by {}x{}, {}, {} channels of {} columns in {} lines", conv.channels,
                              conv.image[0], conv.image[1], conv.kernel[0], conv.kernel[1],
-                             to_string(conv.type), share.channels, share.columns));
+                             to_string(conv.type), share.channels, share.columns, share.lines));
     const std::int64_t pixels = conv.image[0] * conv.image[1], results = conv.result[0] * conv.result[1];
     Memory src(conv.type, conv.batch * pixels * conv.channels, off);
     Memory weights(conv.type, conv.kernel[0] * conv.kernel[1] * conv.channels);
@@ -116,7 +116,7 @@ TEST_F(CudaDepthwiseSources, shares_divide_the_channels_and_differ) {
       const std::vector<DepthwiseShare> shares = depthwise_shares(conv);
       for (std::size_t i = 0; i < shares.size(); ++i) {
         EXPECT_EQ(channels % shares[i].channels, 0);
-        EXPECT_GE(depthwise_threads(conv, shares[i]) * shares[i].channels * shares[i].columns,
+        EXPECT_GE(depthwise_threads(conv, shares[i]) * shares[i].channels * shares[i].columns * shares[i].lines,
                   conv.result[0] * conv.result[1] * channels);
         EXPECT_EQ(std::ranges::count(shares, shares[i]), 1);
       }

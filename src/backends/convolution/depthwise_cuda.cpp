@@ -112,7 +112,7 @@ std::vector<DepthwiseShare> ordered_shares(const Depthwise& conv, const Gpu& gpu
   while (first + 1 < shares.size() && depthwise_threads(conv, shares[first]) < enough * gpu.multiprocessors())
     ++first;
   std::vector<DepthwiseShare> ordered{shares[first]};
-  if (first + 1 < shares.size()) ordered.push_back(shares[first + 1]);
+  for (std::size_t i = first + 1; i < shares.size() && ordered.size() < 4; ++i) ordered.push_back(shares[i]);
   if (first > 0) ordered.push_back(shares[first - 1]);
   return ordered;
 }
@@ -134,7 +134,9 @@ TacticList offered(const Node& node, const Group& group, const Target& target, S
     for (std::size_t i = which == Shares::further ? 1 : 0; i < end; ++i) {
       Tactic tactic = tactic_of(node, conv, result, kept, target);
       ConfigText config;
-      config.set("channels", shares[i].channels).set("columns", shares[i].columns);
+      config.set("channels", shares[i].channels)
+          .set("columns", shares[i].columns)
+          .set("lines", shares[i].lines);
       tactic.config = config.bytes();
       tactic.estimate *= 1 + 0.01 * static_cast<double>(i);
       list.tactics.push_back(std::move(tactic));
@@ -157,11 +159,13 @@ TacticList all_depthwise_tactics(const Node& node, const Group& group, const Tar
 
 DepthwiseShare share_of(const Depthwise& conv, const Tactic& tactic) {
   const ConfigText config(tactic.config);
-  const DepthwiseShare share{config.integer("channels"), config.integer("columns")};
+  const DepthwiseShare share{config.integer("channels"), config.integer("columns"), config.integer("lines")};
   const std::vector<DepthwiseShare> known = depthwise_shares(conv);
-  lanner::check(std::ranges::find(known, share) != known.end(), ErrorCode::bad_data,
-                "cuda: depthwise: no kernel for {} channels x {} columns per thread; build the plan again",
-                share.channels, share.columns);
+  lanner::check(
+      std::ranges::find(known, share) != known.end(), ErrorCode::bad_data,
+      "cuda: depthwise: no kernel for {} channels x {} columns x {} lines per thread; build the plan "
+      "again",
+      share.channels, share.columns, share.lines);
   return share;
 }
 

@@ -21,9 +21,9 @@ struct Depthwise {
   DType type = DType::f32; ///< Type of all elements in memory; sums are f32.
 };
 
-/// The work of one thread: so many adjacent channels of so many adjacent results in a line.
+/// The work of one thread: so many adjacent channels of so many adjacent results in each of so many lines.
 struct DepthwiseShare {
-  std::int64_t channels = 1, columns = 1;
+  std::int64_t channels = 1, columns = 1, lines = 1;
   bool operator==(const DepthwiseShare&) const = default;
 };
 /// The shares worth timing, from the one with the fewest threads, which has the least overhead.
