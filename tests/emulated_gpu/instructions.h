@@ -26,6 +26,9 @@ inline void cvt_f32_f16(const char*, float& y, unsigned short x) {
 inline void cvt_rn_f16_f32(const char*, unsigned short& y, float x) {
   y = lanner::float_to_half(x);
 }
+inline void rcp_approx_ftz_f32(const char*, float& y, float x) {
+  y = 1 / x;
+}
 inline void ex2_approx_ftz_f32(const char*, float& y, float x) {
   y = exp2f(x);
 }

@@ -35,6 +35,15 @@ __device__ inline bf16_t to_bf16(float x) {
   const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
   return {static_cast<unsigned short>(nan ? (bits >> 16) | 0x40u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
 }
+// Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26.
+__device__ inline float erf_of_halves(float x) {
+  const float z = fabsf(x), square = z * z;
+  float t, power;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(0.3275911f, z, 1.0f)));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(square * -1.442695041f));
+  const float sum = fmaf(fmaf(fmaf(fmaf(1.061405429f, t, -1.453152027f), t, 1.421413741f), t, -0.284496736f), t, 0.254829592f);
+  return copysignf(fmaf(-sum * t, power, 1.0f), x);
+}
 template<typename T> struct Store { static __device__ inline T of(float x) { return static_cast<T>(x); } };
 template<> struct Store<bool> { static __device__ inline bool of(float x) { return x != 0.0f; } };
 template<> struct Store<half_t> { static __device__ inline half_t of(float x) { return to_half(x); } };
@@ -122,6 +131,15 @@ std::string formula_text(const Formula& formula, const Numbers& numbers,
   replace("{p}", number(numbers.p));
   replace("{q}", number(numbers.q));
   return text;
+}
+
+std::string for_results(std::string expressions, DType result) {
+  if (result != DType::f16 && result != DType::bf16) return expressions;
+  constexpr std::string_view exact = "erff(", short_one = "erf_of_halves(";
+  for (std::size_t at = expressions.find(exact); at != std::string::npos;
+       at = expressions.find(exact, at + short_one.size()))
+    expressions.replace(at, exact.size(), short_one);
+  return expressions;
 }
 
 } // namespace lanner::cuda

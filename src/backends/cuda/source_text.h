@@ -24,4 +24,8 @@ std::string number(float value);
 std::string formula_text(const Formula& formula, const Numbers& numbers,
                          std::span<const std::string> operands);
 
+/// Expressions with functions that are as precise as results of type `result` need: erf() within 5e-7 where
+/// they are rounded to f16 or bf16, which takes half the instructions.
+std::string for_results(std::string expressions, DType result);
+
 } // namespace lanner::cuda

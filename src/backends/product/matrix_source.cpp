@@ -114,6 +114,7 @@ struct Finish {
       if (step.operand) operands.push_back(add_operand(*step.operand));
       steps += fmt::format("    r = {};\n", formula_text(*step.formula, step.numbers, operands));
     }
+    steps = for_results(std::move(steps), p.result);
     const auto type = type_name(p.result);
     parameters.push_back(fmt::format("{}* __restrict__ out", type));
     arguments.emplace_back("out");
