@@ -56,6 +56,9 @@ public:
   /// Reads a model that save() or TF-TRT wrote. Engines of TensorRT are not read: each is built anew from its
   /// native segment.
   static Model load(const std::filesystem::path& folder, const ConvertOptions& options = {});
+  /// The same from bytes; `folder` is where plans of the engines are, empty: there are none.
+  static Model load(SourcePtr model, const ConvertOptions& options = {},
+                    const std::filesystem::path& folder = {});
 
   /// Writes a SavedModel whose engines are TRTEngineOp nodes with their native segments. `engines`: also
   /// plans of the engines, as assets, which load() takes on the machine that they were built for.

@@ -9,5 +9,6 @@
 from lanner._lanner import ConvertedModel
 from lanner._lanner import tf_convert as convert
 from lanner._lanner import tf_load as load
+from lanner._tf_operators import engine_statistics, register
 
-__all__ = ["ConvertedModel", "convert", "load"]
+__all__ = ["ConvertedModel", "convert", "engine_statistics", "load", "register"]

@@ -286,6 +286,10 @@ Model Model::load(const std::filesystem::path& folder, const ConvertOptions& opt
       read_state(open_path(model_path(folder), options.build.limits), options, model_folder(folder), true));
 }
 
+Model Model::load(SourcePtr model, const ConvertOptions& options, const std::filesystem::path& folder) {
+  return Model(read_state(model, options, folder, true));
+}
+
 void Model::save(const std::filesystem::path& folder, bool engines) const {
   with_context([&] { return fmt::format("save {}", folder.string()); },
                [&] { write_converted(*state_, folder, engines); });

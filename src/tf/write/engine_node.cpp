@@ -35,7 +35,8 @@ NodeRecord engine_node(const EngineNode& engine, EngineAttributes attributes) {
     to["fixed_input_size"] = true;
     return node;
   }
-  to["segment_func"] = FunctionName{engine.segment_function};
+  // TensorFlow's loader looks each function up that a node names, the empty name too.
+  if (!engine.segment_function.empty()) to["segment_func"] = FunctionName{engine.segment_function};
   to["segment_funcdef_name"] = std::string();
   to["cached_engine_batches"] = engine.cached_engine_batches;
   to["fixed_input_size"] = true;

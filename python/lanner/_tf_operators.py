@@ -1,0 +1,100 @@
+"""Operators for TensorFlow: what lanner.tf.register() does. TensorFlow is imported at its call and nowhere else."""
+
+import ctypes
+import json
+import os
+import threading
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from lanner import _lanner
+from lanner.errors import NotFound, Unsupported
+
+_FILE = "liblanner-tensorflow.so"
+_OLDEST, _NEWEST_MAJOR = (2, 15), 2
+_lock = threading.Lock()
+_library: ctypes.CDLL | None = None
+
+
+def _path() -> Path:
+    """The library, which lies beside liblanner."""
+    package = Path(_lanner.__file__ or __file__).parent
+    folders = [package, package.parents[1] / "lib"]
+    folders += [Path(folder) for folder in os.environ.get("LANNER_MODULE_PATH", "").split(":") if folder]
+    for folder in folders:
+        if (folder / _FILE).is_file():
+            return folder / _FILE
+    raise NotFound(f"{_FILE}: not in {', '.join(map(str, folders))}; reinstall Lanner or set LANNER_MODULE_PATH")
+
+
+def _tensorflow() -> ModuleType:
+    try:
+        import tensorflow
+    except ImportError as error:
+        raise Unsupported(f"lanner.tf.register: TensorFlow cannot be imported ({error}); expected TensorFlow 2.15 or later in this Python") from error
+    numbers = tuple(int(part) for part in tensorflow.__version__.split(".")[:2])
+    if numbers < _OLDEST or numbers[0] > _NEWEST_MAJOR:
+        raise Unsupported(f"lanner.tf.register: TensorFlow {tensorflow.__version__}; expected 2.15 or a later 2.x")
+    return tensorflow
+
+
+def _text(function: Any) -> Any:
+    address = function()
+    try:
+        return json.loads(ctypes.string_at(address).decode(errors="replace"))
+    finally:
+        _library.lanner_tensorflow_free(address)  # type: ignore[union-attr]
+
+
+def _open(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    for name in ("lanner_tensorflow_state", "lanner_tensorflow_statistics"):
+        function = getattr(library, name)
+        function.restype, function.argtypes = ctypes.c_void_p, []
+    library.lanner_tensorflow_free.restype, library.lanner_tensorflow_free.argtypes = None, [ctypes.c_void_p]
+    library.lanner_tensorflow_set.restype = None
+    library.lanner_tensorflow_set.argtypes = [ctypes.c_int, ctypes.c_double, ctypes.c_int]
+    return library
+
+
+def register(*, threads: int = 0, budget: float | None = None, native_segments: bool = True) -> str:
+    """Adds Lanner's operators to the TensorFlow of this process, which is imported, so that converted models run
+    in it: LannerEngineOp, and those of TF-TRT that it lacks. Can be called again, to change the options for
+    engines that have not run yet. Returns TensorFlow's version.
+
+    threads: threads of each engine; 0: as many as TensorFlow uses within one operator
+    budget: seconds to time kernels when an engine is built; None: the default of builds
+    native_segments: where an engine cannot be built or does not take the shapes, TensorFlow runs its nodes;
+        False: that is an error
+    """
+    global _library
+    if threads < 0 or threads > 4096:
+        raise ValueError(f"threads {threads}: expected 0 to 4096")
+    if budget is not None and budget < 0:
+        raise ValueError(f"budget {budget}: expected seconds, 0 or more")
+    tensorflow = _tensorflow()
+    with _lock:
+        if _library is None:
+            path = _path()
+            tensorflow.load_op_library(str(path))
+            _library = _open(path)
+        state = _text(_library.lanner_tensorflow_state)
+        if state["error"]:
+            raise Unsupported(f"lanner.tf.register: {state['error']}")
+        _library.lanner_tensorflow_set(threads, -1.0 if budget is None else budget, native_segments)
+    return str(tensorflow.__version__)
+
+
+def engine_statistics() -> list[dict[str, Any]]:
+    """What the engines did that this process's TensorFlow holds and has run: a dict for each.
+
+    name: of the node
+    engine: whether it was built; else `error` says why
+    runs, native_runs: by the engine, and by its nodes in TensorFlow
+    native_reasons: how many runs were native by reason
+    build_seconds, threads, contexts: contexts are what several threads need to run it at the same time
+    segment_bytes, native_bytes: memory of the native segment as a graph, and in TensorFlow's session (0: none)
+    """
+    with _lock:
+        return [] if _library is None else _text(_library.lanner_tensorflow_statistics)

@@ -1,0 +1,75 @@
+#pragma once
+// The engines behind the nodes: one for each different node of a process, however many kernels it has.
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lanner/tensorflow.h>
+
+#include "node.h"
+#include "session.h"
+#include "tensors.h"
+
+namespace lanner::tensorflow_ops {
+
+/// What register() says of all engines that are made later.
+struct Settings {
+  int threads = 0;              ///< 0: as many as TensorFlow uses within one operator.
+  std::optional<double> budget; ///< Seconds to time kernels of one engine; unset: the default of builds.
+  bool native_segments = true;  ///< False: an error instead of a run of the native segment.
+};
+Settings settings();
+void change_settings(const Settings& settings);
+
+/// An engine, or the native segment where there is none. Thread-safe.
+class EngineEntry {
+public:
+  EngineEntry(Node node, std::string graph, std::string config);
+
+  /// Runs it for one kernel. Throws Error, or leaves TensorFlow's own error in `status`.
+  void run(TF_OpKernelContext* context, const Status& status);
+
+  /// As one JSON object.
+  std::string statistics() const;
+
+private:
+  struct Runners;
+
+  const tf::Model* model();
+  void build();
+  bool run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs);
+  void run_native(TF_OpKernelContext* context, const std::string& reason, const Status& status);
+  const NativeSession& session();
+  std::string misfit(const std::vector<Tensor>& inputs) const;
+
+  const Node node_;
+  const std::string graph_, config_; ///< The graph of engine_graph(), and TensorFlow's ConfigProto.
+  const Settings settings_;
+
+  std::once_flag built_, opened_;
+  std::optional<tf::Model> model_;
+  std::unique_ptr<NativeSession> session_;
+  double build_seconds_ = 0;
+  int threads_ = 0;
+
+  mutable std::mutex mutex_;
+  std::vector<tf::Runner> idle_;
+  std::string build_error_, session_error_;
+  std::uint64_t runs_ = 0, native_runs_ = 0, runners_ = 0, native_bytes_ = 0;
+  std::map<std::string, std::uint64_t> native_reasons_;
+};
+
+/// The entry of a node, shared by all kernels of equal nodes. `graph` is that of engine_graph().
+std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::string config);
+
+/// Those of all engines, as a JSON array.
+std::string all_statistics();
+
+} // namespace lanner::tensorflow_ops

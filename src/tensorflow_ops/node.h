@@ -1,0 +1,48 @@
+#pragma once
+// A node TRTEngineOp or LannerEngineOp: what it says, and graphs made of it.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanner::tensorflow_ops {
+
+/// Sizes, -1 for an unknown one.
+struct NodeShape {
+  bool ranked = false;
+  std::vector<std::int64_t> dims;
+};
+
+/// What a kernel reads of its node.
+struct Node {
+  std::string name;
+  std::vector<int> input_types, output_types; ///< TF_DataType
+  std::vector<NodeShape> input_shapes;        ///< Empty: not said.
+  std::string precision;
+  std::string function;     ///< Of the function library, with the native segment; empty: none is named.
+  bool has_segment = false; ///< `serialized_segment` is a graph.
+  bool has_engine = false;  ///< `serialized_segment` is an engine of TensorRT.
+};
+
+/// Reads a NodeDef. Throws Error{bad_data}.
+Node read_node(std::string_view node_def);
+
+/// The functions that `name` needs and itself, of a serialised FunctionDefLibrary.
+std::string functions_for(std::string_view library, std::string_view name);
+
+/// A GraphDef with placeholders `lanner_input_I`, the node as TRTEngineOp, and the library's functions.
+std::string engine_graph(std::string_view node_def, const Node& node, const std::vector<NodeShape>& shapes,
+                         std::string_view functions);
+
+/// A graph to run in a session.
+struct NativeGraph {
+  std::string graph_def;
+  std::vector<std::string> inputs, outputs; ///< `node` or `node:1`
+};
+
+/// The native segment of a graph that engine_graph() made. Throws Error{bad_data} where it has none.
+NativeGraph native_graph(std::string_view engine_graph);
+
+} // namespace lanner::tensorflow_ops
