@@ -1,6 +1,7 @@
 """Operators for TensorFlow: what lanner.tf.register() does. TensorFlow is imported at its call and nowhere else."""
 
 import ctypes
+import functools
 import json
 import os
 import threading
@@ -37,6 +38,44 @@ def _tensorflow() -> ModuleType:
     if numbers < _OLDEST or numbers[0] > _NEWEST_MAJOR:
         raise Unsupported(f"lanner.tf.register: TensorFlow {tensorflow.__version__}; expected 2.15 or a later 2.x")
     return tensorflow
+
+
+def _name_functions(graph: Any) -> Any:
+    """Old nodes name the function with their native segment by text, or not at all. TensorFlow drops functions that nothing
+    names, and its loader looks up the empty name: here they get the attribute that names functions."""
+    functions = {function.signature.name for function in graph.library.function}
+    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
+        for node in nodes:
+            if node.op not in ("TRTEngineOp", "LannerEngineOp") or ("segment_func" in node.attr and node.attr["segment_func"].func.name):
+                continue
+            by_text = node.attr["segment_funcdef_name"].s.decode() if "segment_funcdef_name" in node.attr else ""
+            named = [name for name in (by_text, node.name.rpartition("/")[2] + "_native_segment") if name in functions]
+            if named:
+                node.attr["segment_func"].func.name = named[0]
+            elif "segment_func" in node.attr:
+                del node.attr["segment_func"]
+    return graph
+
+
+def _read_old_nodes() -> None:
+    """TensorFlow's readers of graphs and SavedModels in Python pass what they read through _name_functions()."""
+    from tensorflow.python.framework import importer
+    from tensorflow.python.saved_model import loader_impl
+
+    read_graph, read_model = importer._ProcessGraphDefParam, loader_impl.parse_saved_model
+
+    @functools.wraps(read_graph)
+    def graph(*arguments: Any, **options: Any) -> Any:
+        return _name_functions(read_graph(*arguments, **options))
+
+    @functools.wraps(read_model)
+    def model(*arguments: Any, **options: Any) -> Any:
+        saved = read_model(*arguments, **options)
+        for meta_graph in saved.meta_graphs:
+            _name_functions(meta_graph.graph_def)
+        return saved
+
+    importer._ProcessGraphDefParam, loader_impl.parse_saved_model = graph, model
 
 
 def _text(function: Any) -> Any:
@@ -78,6 +117,7 @@ def register(*, threads: int = 0, budget: float | None = None, native_segments: 
         if _library is None:
             path = _path()
             tensorflow.load_op_library(str(path))
+            _read_old_nodes()
             _library = _open(path)
         state = _text(_library.lanner_tensorflow_state)
         if state["error"]:
@@ -89,7 +129,7 @@ def register(*, threads: int = 0, budget: float | None = None, native_segments: 
 def engine_statistics() -> list[dict[str, Any]]:
     """What the engines did that this process's TensorFlow holds and has run: a dict for each.
 
-    name: of the node
+    name, id: name of the node; engines of several models may share it, so each engine has a number too
     engine: whether it was built; else `error` says why
     runs, native_runs: by the engine, and by its nodes in TensorFlow
     native_reasons: how many runs were native by reason

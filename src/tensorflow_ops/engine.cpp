@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 
@@ -15,6 +16,8 @@
 
 namespace lanner::tensorflow_ops {
 namespace {
+
+std::atomic<std::uint64_t> entries_made = 0;
 
 std::mutex settings_mutex;
 Settings current_settings;
@@ -38,11 +41,20 @@ int intra_op_threads(std::string_view config) {
   return threads > 0 ? threads : said ? std::max(0, std::atoi(said)) : 0;
 }
 
+int threads_of(const Settings& settings, std::string_view config) {
+  if (settings.threads > 0) return settings.threads;
+  const int said = intra_op_threads(config);
+  return said > 0 ? said : default_threads();
+}
+
 tf::ConvertOptions options_of(const Node& node, const Settings& settings, int threads) {
   tf::ConvertOptions options;
   options.build.threads = threads;
   if (settings.budget) options.build.budget = *settings.budget;
   options.build.environment.set_allocator(&tensorflow_allocator());
+  options.build.environment.set_log_callback([name = node.name](LogLevel level, std::string_view message) {
+    if (level == LogLevel::warning) warn(fmt::format("{}: {}", name, message));
+  });
   for (std::size_t i = 0; i < node.output_types.size(); ++i)
     options.build.outputs.push_back(fmt::format("{}:{}", node.name, i));
   return options;
@@ -83,19 +95,27 @@ void change_settings(const Settings& settings) {
 }
 
 EngineEntry::EngineEntry(Node node, std::string graph, std::string config)
-    : node_(std::move(node)), graph_(std::move(graph)), config_(std::move(config)), settings_(settings()) {}
+    : id_(++entries_made), node_(std::move(node)), graph_(std::move(graph)), config_(std::move(config)), settings_(settings()),
+      threads_(threads_of(settings_, config_)) {}
 
 void EngineEntry::build() {
   const auto start = std::chrono::steady_clock::now();
-  threads_ = settings_.threads > 0 ? settings_.threads : intra_op_threads(config_);
-  if (threads_ == 0) threads_ = default_threads();
+  std::optional<tf::Model> made;
+  std::string failure;
   try {
     const auto source = open_bytes(std::as_bytes(std::span(graph_)), nullptr, node_.name);
-    model_ = tf::Model::load(source, options_of(node_, settings_, threads_));
+    made = tf::Model::load(source, options_of(node_, settings_, threads_));
   } catch (const std::exception& error) {
-    const std::scoped_lock lock(mutex_);
-    build_error_ = error.what();
+    failure = error.what();
   }
+  if (made && node_.precision == "INT8" && node_.calibrated_by_tensorrt)
+    warn(fmt::format(
+        "{}: it was in INT8 by a calibration of TensorRT's, whose tensors have other names; it is in "
+        "FP32 now",
+        node_.name));
+  const std::scoped_lock lock(mutex_);
+  model_ = std::move(made);
+  build_error_ = std::move(failure);
   build_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -119,7 +139,7 @@ std::string EngineEntry::misfit(const std::vector<Tensor>& inputs) const {
   return {};
 }
 
-bool EngineEntry::run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs) {
+void EngineEntry::run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs) {
   std::optional<tf::Runner> runner;
   {
     const std::scoped_lock lock(mutex_);
@@ -138,7 +158,6 @@ bool EngineEntry::run_engine(TF_OpKernelContext* context, const std::vector<Tens
     set_output(context, static_cast<int>(i), results.at(model_->outputs()[i].name).tensor);
   const std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(*runner));
-  return true;
 }
 
 const NativeSession& EngineEntry::session() {
@@ -158,6 +177,7 @@ const NativeSession& EngineEntry::session() {
 
 void EngineEntry::run_native(TF_OpKernelContext* context, const std::string& reason, const Status& status) {
   const CApi& api = c_api();
+  errors::check(node_.has_segment || node_.has_function, ErrorCode::unsupported, "{}", reason);
   errors::check(settings_.native_segments && !is_refused_by_environment(), ErrorCode::cancelled,
                 "the engine cannot run: {}; its native segment may not run (native_segments=False, or "
                 "TF_TRT_ALLOW_ENGINE_NATIVE_SEGMENT_EXECUTION)",
@@ -218,6 +238,7 @@ std::string EngineEntry::statistics() const {
   const std::scoped_lock lock(mutex_);
   JsonObject made;
   made.add("name", node_.name);
+  made.add("id", id_);
   made.add("precision", node_.precision);
   made.add("engine", model_.has_value());
   made.add("error", build_error_.empty() ? session_error_ : build_error_);

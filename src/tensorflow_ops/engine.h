@@ -40,15 +40,14 @@ public:
   std::string statistics() const;
 
 private:
-  struct Runners;
-
   const tf::Model* model();
   void build();
-  bool run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs);
+  void run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs);
   void run_native(TF_OpKernelContext* context, const std::string& reason, const Status& status);
   const NativeSession& session();
   std::string misfit(const std::vector<Tensor>& inputs) const;
 
+  const std::uint64_t id_;
   const Node node_;
   const std::string graph_, config_; ///< The graph of engine_graph(), and TensorFlow's ConfigProto.
   const Settings settings_;

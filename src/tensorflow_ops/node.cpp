@@ -25,8 +25,6 @@ enum Field : protozero::pbf_tag_type {
   entry_value = 2,
   value_list = 1,
   value_s = 2,
-  value_i = 3,
-  value_b = 5,
   value_type = 6,
   value_shape = 7,
   value_func = 10,
@@ -60,17 +58,6 @@ std::string_view text_in(std::string_view message, protozero::pbf_tag_type tag) 
   each_field(message, "an attribute", [&](pbf_reader& field) {
     if (field.tag() == tag && field.wire_type() == protozero::pbf_wire_type::length_delimited)
       found = text(field.get_view());
-    else
-      field.skip();
-  });
-  return found;
-}
-
-bool flag_in(std::string_view message) {
-  bool found = false;
-  each_field(message, "an attribute", [&](pbf_reader& field) {
-    if (field.tag() == value_b && field.wire_type() == protozero::pbf_wire_type::varint)
-      found = field.get_bool();
     else
       field.skip();
   });
@@ -272,9 +259,9 @@ NativeGraph graph_of_function(const Node& node, std::string_view library) {
 
 Node read_node(std::string_view node_def) {
   Node node;
-  node.name = text_in(node_def, node_name);
+  const std::string_view name = text_in(node_def, node_name);
+  node.name = name.substr(name.rfind('/') + 1); // npos + 1 is 0
   std::string_view old_function;
-  bool is_static = false;
   each_attribute(node_def, [&](std::string_view key, std::string_view value) {
     if (key == "InT") node.input_types = types_in(value);
     if (key == "OutT") node.output_types = types_in(value);
@@ -282,13 +269,13 @@ Node read_node(std::string_view node_def) {
     if (key == "precision_mode") node.precision = text_in(value, value_s);
     if (key == "segment_func") node.function = text_in(text_in(value, value_func), 1);
     if (key == "segment_funcdef_name") old_function = text_in(value, value_s);
-    if (key == "static_engine") is_static = flag_in(value);
+    if (key == "calibration_data") node.calibrated_by_tensorrt = text_in(value, value_s).starts_with("TRT-");
     if (key != "serialized_segment") return;
     const std::string_view bytes = text_in(value, value_s);
     node.has_segment = is_segment(bytes);
-    node.has_engine = !bytes.empty() && !node.has_segment;
   });
   if (node.function.empty()) node.function = old_function;
+  if (node.function.empty()) node.function = node.name + "_native_segment";
   if (node.input_shapes.size() != node.input_types.size()) node.input_shapes.clear();
   return node;
 }

@@ -17,13 +17,14 @@ struct NodeShape {
 
 /// What a kernel reads of its node.
 struct Node {
-  std::string name;
+  std::string name;                           ///< Without the scopes that calls of functions put before it.
   std::vector<int> input_types, output_types; ///< TF_DataType
   std::vector<NodeShape> input_shapes;        ///< Empty: not said.
   std::string precision;
-  std::string function;     ///< Of the function library, with the native segment; empty: none is named.
-  bool has_segment = false; ///< `serialized_segment` is a graph.
-  bool has_engine = false;  ///< `serialized_segment` is an engine of TensorRT.
+  std::string function;      ///< Of the function library, where the native segment may be.
+  bool has_segment = false;  ///< `serialized_segment` is a graph, and not an engine of TensorRT.
+  bool has_function = false; ///< The library has the function: set by who looked.
+  bool calibrated_by_tensorrt = false;
 };
 
 /// Reads a NodeDef. Throws Error{bad_data}.

@@ -62,8 +62,11 @@ private:
   EngineEntry& entry(TF_OpKernelContext* context) {
     const std::scoped_lock lock(mutex_);
     if (!entry_) {
-      entry_ = entry_of(node_, engine_graph(node_def_, node_, input_shapes(context), library(context)),
-                        config(context));
+      const std::string functions = library(context);
+      Node node = node_;
+      node.has_function = !functions.empty();
+      entry_ =
+          entry_of(node, engine_graph(node_def_, node_, input_shapes(context), functions), config(context));
       node_def_ = {};
     }
     return *entry_;
@@ -96,8 +99,7 @@ private:
     const Status status;
     c_api().TF_GetSerializedFunctionDefLibrary(context, buffer.get(), status.get());
     status.check("the function library");
-    return functions_for(buffer.bytes(),
-                         node_.function.empty() ? node_.name + "_native_segment" : node_.function);
+    return functions_for(buffer.bytes(), node_.function);
   }
 
   static std::string config(TF_OpKernelContext* context) {
