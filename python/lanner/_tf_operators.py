@@ -2,11 +2,11 @@
 
 import ctypes
 import functools
+import importlib
 import json
 import os
 import threading
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from lanner import _lanner
@@ -29,9 +29,9 @@ def _path() -> Path:
     raise NotFound(f"{_FILE}: not in {', '.join(map(str, folders))}; reinstall Lanner or set LANNER_MODULE_PATH")
 
 
-def _tensorflow() -> ModuleType:
+def _tensorflow() -> Any:
     try:
-        import tensorflow
+        tensorflow = importlib.import_module("tensorflow")
     except ImportError as error:
         raise Unsupported(f"lanner.tf.register: TensorFlow cannot be imported ({error}); expected TensorFlow 2.15 or later in this Python") from error
     numbers = tuple(int(part) for part in tensorflow.__version__.split(".")[:2])
@@ -59,9 +59,8 @@ def _name_functions(graph: Any) -> Any:
 
 def _read_old_nodes() -> None:
     """TensorFlow's readers of graphs and SavedModels in Python pass what they read through _name_functions()."""
-    from tensorflow.python.framework import importer
-    from tensorflow.python.saved_model import loader_impl
-
+    importer: Any = importlib.import_module("tensorflow.python.framework.importer")
+    loader_impl: Any = importlib.import_module("tensorflow.python.saved_model.loader_impl")
     read_graph, read_model = importer._ProcessGraphDefParam, loader_impl.parse_saved_model
 
     @functools.wraps(read_graph)

@@ -75,6 +75,9 @@ using FreeTensor = void (*)(void* data, std::size_t length, void* argument);
   X(TF_DeleteBuffer, void, (TF_Buffer*))                                                                     \
   X(TF_NewTensor, TF_Tensor*,                                                                                \
     (TF_DataType, const std::int64_t* dims, int rank, void* data, std::size_t, FreeTensor, void* argument))  \
+  X(TF_AllocateTensor, TF_Tensor*, (TF_DataType, const std::int64_t* dims, int rank, std::size_t))           \
+  X(TF_TensorBitcastFrom, void,                                                                              \
+    (const TF_Tensor* from, TF_DataType, TF_Tensor* to, const std::int64_t* dims, int rank, TF_Status*))     \
   X(TF_DeleteTensor, void, (TF_Tensor*))                                                                     \
   X(TF_TensorType, TF_DataType, (const TF_Tensor*))                                                          \
   X(TF_NumDims, int, (const TF_Tensor*))                                                                     \

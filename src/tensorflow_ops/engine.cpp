@@ -95,8 +95,8 @@ void change_settings(const Settings& settings) {
 }
 
 EngineEntry::EngineEntry(Node node, std::string graph, std::string config)
-    : id_(++entries_made), node_(std::move(node)), graph_(std::move(graph)), config_(std::move(config)), settings_(settings()),
-      threads_(threads_of(settings_, config_)) {}
+    : id_(++entries_made), node_(std::move(node)), graph_(std::move(graph)), config_(std::move(config)),
+      settings_(settings()), threads_(threads_of(settings_, config_)) {}
 
 void EngineEntry::build() {
   const auto start = std::chrono::steady_clock::now();

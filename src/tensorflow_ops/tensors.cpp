@@ -60,39 +60,43 @@ void release(void*, void* memory, const lanner_allocation*) {
   if (!tensor) std::free(memory);
 }
 
+/// A result that lies in memory of TensorFlow's, as a tensor of its type: TensorFlow may pass the memory on
+/// to the next operators. Null where it does not.
+TensorPtr seen_as(const Tensor& tensor, TF_DataType type) {
+  const CApi& api = c_api();
+  const auto& dims = tensor.shape().dims();
+  const std::int64_t none = 0;
+  Lent& all = lent();
+  const std::scoped_lock lock(all.mutex);
+  const auto found = all.tensors.find(const_cast<void*>(tensor.data()));
+  if (found == all.tensors.end() || api.TF_TensorByteSize(found->second.get()) != tensor.bytes())
+    return nullptr;
+  TensorPtr made(api.TF_AllocateTensor(type, &none, 1, 0));
+  const Status status;
+  api.TF_TensorBitcastFrom(found->second.get(), type, made.get(), dims.data(), static_cast<int>(dims.size()),
+                           status.get());
+  return status.ok() ? std::move(made) : nullptr;
+}
+
+/// Any result as a tensor of TensorFlow's, which reads its memory and never writes to it.
+TensorPtr wrapped(const Tensor& tensor, TF_DataType type) {
+  const auto& dims = tensor.shape().dims();
+  auto* const owner = new Tensor(tensor);
+  return TensorPtr(c_api().TF_NewTensor(
+      type, dims.data(), static_cast<int>(dims.size()), owner->data(), owner->bytes(),
+      [](void*, std::size_t, void* kept) { delete static_cast<Tensor*>(kept); }, owner));
+}
+
 } // namespace
 
 std::optional<DType> dtype_of_tensorflow(TF_DataType type) {
-  switch (type) { // types.proto
-  case 1:
-    return DType::f32;
-  case 2:
-    return DType::f64;
-  case 3:
-    return DType::i32;
-  case 4:
-    return DType::u8;
-  case 5:
-    return DType::i16;
-  case 6:
-    return DType::i8;
-  case 9:
-    return DType::i64;
-  case 10:
-    return DType::boolean;
-  case 14:
-    return DType::bf16;
-  case 17:
-    return DType::u16;
-  case 19:
-    return DType::f16;
-  case 22:
-    return DType::u32;
-  case 23:
-    return DType::u64;
-  default:
-    return std::nullopt;
-  }
+  constexpr std::pair<TF_DataType, DType> known[] = {
+      {1, DType::f32},  {2, DType::f64},  {3, DType::i32},      {4, DType::u8},    {5, DType::i16},
+      {6, DType::i8},   {9, DType::i64},  {10, DType::boolean}, {14, DType::bf16}, {17, DType::u16},
+      {19, DType::f16}, {22, DType::u32}, {23, DType::u64}};
+  for (const auto& [number, made] : known)
+    if (number == type) return made;
+  return std::nullopt;
 }
 
 Tensor shared(TensorPtr tensor) {
@@ -117,16 +121,14 @@ void set_output(TF_OpKernelContext* context, int index, const Tensor& tensor) {
   const auto& dims = tensor.shape().dims();
   const auto rank = static_cast<int>(dims.size());
   const Status status;
-  if (tensor.bytes() == 0) {
-    const TensorPtr made(api.TF_AllocateOutput(context, index, type, dims.data(), rank, 0, status.get()));
-    return status.check("an output");
-  }
-  auto* const owner = new Tensor(tensor);
-  const TensorPtr made(api.TF_NewTensor(
-      type, dims.data(), rank, owner->data(), owner->bytes(),
-      [](void*, std::size_t, void* kept) { delete static_cast<Tensor*>(kept); }, owner));
+  TensorPtr made;
+  if (tensor.bytes() == 0)
+    made.reset(api.TF_AllocateOutput(context, index, type, dims.data(), rank, 0, status.get()));
+  else if (!(made = seen_as(tensor, type)))
+    made = wrapped(tensor, type);
+  status.check("an output");
   errors::check(made != nullptr, ErrorCode::internal, "output {}: TensorFlow refuses its memory", index);
-  api.TF_SetOutput(context, index, made.get(), status.get());
+  if (tensor.bytes() != 0) api.TF_SetOutput(context, index, made.get(), status.get());
   status.check("an output");
 }
 

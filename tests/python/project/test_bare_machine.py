@@ -49,6 +49,11 @@ def test_every_library_of_the_wheel_is_there_once(site):
     assert len(libraries) == 1 and not libraries[0].is_symlink()
 
 
+def test_tensorflows_operators_are_found_beside_the_package(site):
+    done = python(site, "-c", "from lanner import _tf_operators; path = _tf_operators._path(); print(path); print(_tf_operators._open(path))")
+    assert done.stdout.startswith(f"{site / 'lanner' / 'liblanner-tensorflow.so'}\n<CDLL"), done.stderr
+
+
 def test_import_and_networks_work_and_video_names_what_is_missing(site, tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     program = f"""

@@ -139,4 +139,5 @@ def test_the_command_runs_from_the_moved_tree(prefix, inputs):
     doctor = run(prefix / "bin" / "lanner", "doctor", env=environment(prefix))
     for module in ("ffmpeg", "onednn"):
         assert str(prefix / "lib" / f"liblanner-{module}.so") in doctor
+    run("python3", "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1]).TF_InitKernel()", prefix / "lib" / "liblanner-tensorflow.so", env=environment(prefix))
     assert "12 frames" in run(prefix / "bin" / "lanner", "probe", inputs[1], env=environment(prefix))
