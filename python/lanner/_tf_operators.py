@@ -13,6 +13,7 @@ from lanner import _lanner
 from lanner.errors import NotFound, Unsupported
 
 _FILE = "liblanner-tensorflow.so"
+_ENGINES = ("TRTEngineOp", "LannerEngineOp")
 _OLDEST, _NEWEST_MAJOR = (2, 15), 2
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
@@ -46,7 +47,7 @@ def _name_functions(graph: Any) -> Any:
     functions = {function.signature.name for function in graph.library.function}
     for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
         for node in nodes:
-            if node.op not in ("TRTEngineOp", "LannerEngineOp") or ("segment_func" in node.attr and node.attr["segment_func"].func.name):
+            if node.op not in _ENGINES or ("segment_func" in node.attr and node.attr["segment_func"].func.name):
                 continue
             by_text = node.attr["segment_funcdef_name"].s.decode() if "segment_funcdef_name" in node.attr else ""
             named = [name for name in (by_text, node.name.rpartition("/")[2] + "_native_segment") if name in functions]
@@ -57,8 +58,20 @@ def _name_functions(graph: Any) -> Any:
     return graph
 
 
-def _read_old_nodes() -> None:
-    """TensorFlow's readers of graphs and SavedModels in Python pass what they read through _name_functions()."""
+def _name_folder(graph: Any, folder: Path) -> None:
+    """Tells the nodes where plans of their engines may lie, and the time of the model that they belong to."""
+    if not any((folder / "assets").glob("trt-serialized-engine.*")) or not (folder / "saved_model.pb").is_file():
+        return
+    said = f"{(folder / 'saved_model.pb').stat().st_mtime_ns} {folder.absolute()}".encode()
+    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
+        for node in nodes:
+            if node.op in _ENGINES:
+                node.attr["_lanner_folder"].s = said
+
+
+def _add_to_readers() -> None:
+    """TensorFlow's readers of graphs and SavedModels in Python pass what they read through _name_functions(), and SavedModels
+    also through _name_folder()."""
     importer: Any = importlib.import_module("tensorflow.python.framework.importer")
     loader_impl: Any = importlib.import_module("tensorflow.python.saved_model.loader_impl")
     read_graph, read_model = importer._ProcessGraphDefParam, loader_impl.parse_saved_model
@@ -68,10 +81,10 @@ def _read_old_nodes() -> None:
         return _name_functions(read_graph(*arguments, **options))
 
     @functools.wraps(read_model)
-    def model(*arguments: Any, **options: Any) -> Any:
-        saved = read_model(*arguments, **options)
+    def model(export_dir: Any, *arguments: Any, **options: Any) -> Any:
+        saved = read_model(export_dir, *arguments, **options)
         for meta_graph in saved.meta_graphs:
-            _name_functions(meta_graph.graph_def)
+            _name_folder(_name_functions(meta_graph.graph_def), Path(os.fsdecode(export_dir)))
         return saved
 
     importer._ProcessGraphDefParam, loader_impl.parse_saved_model = graph, model
@@ -116,7 +129,7 @@ def register(*, threads: int = 0, budget: float | None = None, native_segments: 
         if _library is None:
             path = _path()
             tensorflow.load_op_library(str(path))
-            _read_old_nodes()
+            _add_to_readers()
             _library = _open(path)
         state = _text(_library.lanner_tensorflow_state)
         if state["error"]:
@@ -130,6 +143,7 @@ def engine_statistics() -> list[dict[str, Any]]:
 
     name, id: name of the node; engines of several models may share it, so each engine has a number too
     engine: whether it was built; else `error` says why
+    folder: of the SavedModel whose plan of it was taken; empty: it was built anew
     runs, native_runs: by the engine, and by its nodes in TensorFlow
     native_reasons: how many runs were native by reason
     build_seconds, threads, contexts: contexts are what several threads need to run it at the same time

@@ -101,13 +101,24 @@ EngineEntry::EngineEntry(Node node, std::string graph, std::string config)
 void EngineEntry::build() {
   const auto start = std::chrono::steady_clock::now();
   std::optional<tf::Model> made;
-  std::string failure;
-  try {
-    const auto source = open_bytes(std::as_bytes(std::span(graph_)), nullptr, node_.name);
-    made = tf::Model::load(source, options_of(node_, settings_, threads_));
-  } catch (const std::exception& error) {
-    failure = error.what();
+  std::string failure, used;
+  const tf::ConvertOptions options = options_of(node_, settings_, threads_);
+  // A plan of the engine may lie there; or what TF-TRT left under its name, which is none.
+  std::vector<std::filesystem::path> folders{""};
+  std::error_code ignored;
+  if (std::filesystem::exists(node_.folder / "assets" / ("trt-serialized-engine." + node_.name), ignored))
+    folders.insert(folders.begin(), node_.folder);
+  for (const std::filesystem::path& folder : folders) {
+    try {
+      const auto source = open_bytes(std::as_bytes(std::span(graph_)), nullptr, node_.name);
+      made = tf::Model::load(source, options, folder);
+      used = folder;
+      break;
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
   }
+  if (made) failure.clear();
   if (made && node_.precision == "INT8" && node_.calibrated_by_tensorrt)
     warn(fmt::format(
         "{}: it was in INT8 by a calibration of TensorRT's, whose tensors have other names; it is in "
@@ -116,6 +127,7 @@ void EngineEntry::build() {
   const std::scoped_lock lock(mutex_);
   model_ = std::move(made);
   build_error_ = std::move(failure);
+  folder_ = std::move(used);
   build_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -164,7 +176,7 @@ const NativeSession& EngineEntry::session() {
   std::call_once(opened_, [&] {
     try {
       const NativeGraph native = native_graph(graph_);
-      session_ = std::make_unique<NativeSession>(native, config_);
+      session_ = std::make_unique<NativeSession>(native);
       const std::scoped_lock lock(mutex_);
       native_bytes_ = native.graph_def.size();
     } catch (const Error& error) {
@@ -242,6 +254,7 @@ std::string EngineEntry::statistics() const {
   made.add("precision", node_.precision);
   made.add("engine", model_.has_value());
   made.add("error", build_error_.empty() ? session_error_ : build_error_);
+  made.add("folder", folder_);
   made.add("build_seconds", build_seconds_);
   made.add("threads", static_cast<std::uint64_t>(threads_));
   made.add("runs", runs_);

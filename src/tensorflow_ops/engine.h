@@ -60,7 +60,7 @@ private:
 
   mutable std::mutex mutex_;
   std::vector<tf::Runner> idle_;
-  std::string build_error_, session_error_;
+  std::string build_error_, session_error_, folder_;
   std::uint64_t runs_ = 0, native_runs_ = 0, runners_ = 0, native_bytes_ = 0;
   std::map<std::string, std::uint64_t> native_reasons_;
 };

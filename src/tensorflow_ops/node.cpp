@@ -1,5 +1,7 @@
 #include "node.h"
 
+#include <sys/stat.h>
+
 #include <map>
 #include <optional>
 
@@ -138,6 +140,19 @@ bool is_segment(std::string_view bytes) {
   return has_output;
 }
 
+/// Of lanner.tf.register(): `NANOSECONDS FOLDER`, the time of its saved_model.pb and a SavedModel's folder.
+/// Empty where the file is another one by now: a graph may be saved elsewhere with this attribute.
+constexpr const char* folder_attribute = "_lanner_folder";
+std::filesystem::path unchanged_folder(std::string_view said) {
+  const std::size_t space = said.find(' ');
+  if (space == std::string_view::npos) return {};
+  const std::filesystem::path folder = said.substr(space + 1);
+  struct stat file = {};
+  if (::stat((folder / "saved_model.pb").c_str(), &file) != 0) return {};
+  const std::int64_t time = std::int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
+  return said.substr(0, space) == std::to_string(time) ? folder : std::filesystem::path();
+}
+
 void add_type(pbf_writer& node, const char* key, int type) {
   pbf_writer entry(node, node_attr);
   entry.add_string(entry_key, key);
@@ -270,6 +285,7 @@ Node read_node(std::string_view node_def) {
     if (key == "segment_func") node.function = text_in(text_in(value, value_func), 1);
     if (key == "segment_funcdef_name") old_function = text_in(value, value_s);
     if (key == "calibration_data") node.calibrated_by_tensorrt = text_in(value, value_s).starts_with("TRT-");
+    if (key == folder_attribute) node.folder = unchanged_folder(text_in(value, value_s));
     if (key != "serialized_segment") return;
     const std::string_view bytes = text_in(value, value_s);
     node.has_segment = is_segment(bytes);
@@ -322,7 +338,8 @@ std::string engine_graph(std::string_view node_def, const Node& node, const std:
       if (field.tag() != node_attr) return field.skip();
       const auto entry = field.get_view();
       const std::string_view key = text_in(text(entry), entry_key);
-      const bool dropped = key == "static_engine" || (key == "serialized_segment" && !node.has_segment);
+      const bool dropped = key == folder_attribute || (key == "static_engine" && node.has_segment) ||
+                           (key == "serialized_segment" && !node.has_segment);
       if (!dropped) made.add_bytes(node_attr, entry);
     });
   }

@@ -2,7 +2,7 @@
 // A node TRTEngineOp or LannerEngineOp: what it says, and graphs made of it.
 
 #include <cstdint>
-#include <functional>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +25,7 @@ struct Node {
   bool has_segment = false;  ///< `serialized_segment` is a graph, and not an engine of TensorRT.
   bool has_function = false; ///< The library has the function: set by who looked.
   bool calibrated_by_tensorrt = false;
+  std::filesystem::path folder; ///< Of the SavedModel, which may have a plan of the engine; empty: not known.
 };
 
 /// Reads a NodeDef. Throws Error{bad_data}.

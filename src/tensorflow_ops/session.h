@@ -10,12 +10,12 @@
 
 namespace lanner::tensorflow_ops {
 
-/// A private session of TensorFlow on a frozen graph. It uses the threads of the process's other sessions.
-/// Thread-safe.
+/// A private session of TensorFlow on a frozen graph. It starts no threads: nodes run on the thread that
+/// asks, and use the process's threads within operators. Thread-safe.
 class NativeSession {
 public:
-  /// `config`: the serialised ConfigProto of the session that asks. Throws Error where TensorFlow refuses it.
-  NativeSession(const NativeGraph& graph, std::string_view config);
+  /// Throws Error where TensorFlow refuses the graph.
+  explicit NativeSession(const NativeGraph& graph);
   NativeSession(const NativeSession&) = delete;
   NativeSession& operator=(const NativeSession&) = delete;
   ~NativeSession();

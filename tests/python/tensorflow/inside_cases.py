@@ -8,6 +8,7 @@ Each case is a function `case_NAME(folder)`; FOLDER/results.json has what each r
 import gc
 import json
 import os
+import subprocess
 import sys
 import threading
 import traceback
@@ -254,6 +255,26 @@ def case_shapes_that_do_not_fit_run_natively(folder):
     assert sorted(engine["native_reasons"]) == [f"input 0 has shape [{batch}, 8, 8, 3], the node has [4, 8, 8, 3]" for batch in (2, 3)], engine
 
 
+def run_natively_with_one_thread():
+    concrete = models.frozen(network, [None, 8, 8, 3])
+    x = numbers(2, 8, 8, 3)
+    expected = [value.numpy() for value in network(x)]
+    for form in ("last_serialized", "last_function"):
+        graph = models.engine_graph(concrete, form)
+        for node in graph.node:
+            if node.op == "TRTEngineOp":
+                node.attr["input_shapes"].list.shape[0].dim[0].size = 4
+        for got, value in zip(session_run(graph, ["y0:0", "y1:0"], {"x0:0": x}, options=v1.RunOptions(timeout_in_ms=30000)), expected, strict=True):
+            close(got, value)
+    assert sum(entry["native_runs"] for entry in lanner.tf.engine_statistics()) == 0, "the engines have gone with their sessions"
+
+
+def case_native_segments_need_no_second_thread(folder):
+    """Where TensorFlow has a single thread to run operators, which is in the engine's kernel meanwhile."""
+    run = subprocess.run([sys.executable, __file__, "one thread", str(SHARED)], env=os.environ | {"TF_NUM_INTEROP_THREADS": "1"}, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
 def case_a_wrong_shape_is_an_error(folder):
     graph, _ = one_engine()
     for node in graph.node:
@@ -379,6 +400,24 @@ def case_traces_show_the_node(folder):
     assert any("TRTEngineOp_000_000" in name for name in names), names
 
 
+def case_plans_of_the_folder_are_used(folder):
+    """The plan that lies in assets/ makes the engine, unless it is damaged or the model was written anew since."""
+    x = numbers(2, 16, 16, 3)
+    for kind in ("used", "damaged", "rewritten"):
+        model = keras_model(folder / f"keras_{kind}", small_network, (16, 16, 3))
+        converted(folder / f"keras_{kind}", folder / kind)
+        (plan,) = (folder / kind / "assets").iterdir()
+        if kind == "damaged":
+            plan.write_bytes(plan.read_bytes()[:-100])
+        call = signature(folder / kind)
+        if kind == "rewritten":
+            os.utime(folder / kind / "saved_model.pb", ns=(1, 1))
+        (got,) = call(x).values()
+        close(got, model(x, training=False))
+        engine = max(statistics("TRTEngineOp_000_000"), key=lambda entry: entry["id"])
+        assert engine["engine"] and engine["runs"] == 1 and (engine["folder"] == str(folder / kind)) == (kind == "used"), engine
+
+
 def case_a_keras_layer(folder):
     if not hasattr(keras.layers, "TFSMLayer"):
         return  # Keras 2
@@ -483,4 +522,4 @@ def main():
 if __name__ == "__main__":
     lanner.tf.register(budget=0)
     OPERATORS = tf.load_op_library(str(_tf_operators._path()))
-    main()
+    run_natively_with_one_thread() if sys.argv[1] == "one thread" else main()
