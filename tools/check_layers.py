@@ -4,7 +4,8 @@
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
     backends <- program <- run <- engine <- pipeline    image <- video <- pipeline
     engine <- tasks     {engine, video} <- options <- c     tensor <- calibration <- engine
-    {passes, program} <- lower    image <- known       {importers, known, lower, engine} <- builder <- tf
+    {passes, program} <- lower    image <- known       {importers, known, lower, engine} <- builder
+    {builder, options} <- tf
     python, tools, src/c, src/tensorflow_ops -> include/lanner only
 
 liblanner-runtime leaves out importers, passes, lower, builder and tf: none of its layers may depend on them.
@@ -35,7 +36,7 @@ BELOW = {
     "calibration": ["tensor"],
     "known": ["image"],
     "builder": ["engine", "importers", "known", "lower"],
-    "tf": ["builder"],
+    "tf": ["builder", "options"],
     "video": ["image"],
     "pipeline": ["engine", "video"],
     "tasks": ["engine"],

@@ -115,4 +115,10 @@ void Variants::pin(const InputShapes& shapes) {
   if (!pinned(shapes)) pinned_.push_back(shapes);
 }
 
+void Variants::remove(const InputShapes& shapes) {
+  const std::lock_guard lock(mutex_);
+  std::erase(pinned_, shapes);
+  std::erase_if(made_, [&](const auto& kept) { return kept.first.shapes == shapes; });
+}
+
 } // namespace lanner

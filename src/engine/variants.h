@@ -56,6 +56,8 @@ public:
   std::vector<std::pair<VariantKey, MadeVariantPtr>> list() const;
   /// Shapes whose variants are never evicted; of the others the least recently used is.
   void pin(const InputShapes& shapes);
+  /// Removes all variants of these shapes and unpins them. Contexts that have them ready keep them.
+  void remove(const InputShapes& shapes);
   /// Number of replaced variants: holders look variants up again when it has changed.
   std::uint64_t replaced() const noexcept { return replaced_.load(std::memory_order_acquire); }
 

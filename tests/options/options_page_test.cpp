@@ -88,6 +88,10 @@ std::string page() {
          table_text(
              load_option_table(), "Loads",
              "`lanner.load()`, commands that take plans, `lanner_load_options`; in C++ `LoadOptions`.") +
+         table_text(
+             tf::convert_option_table(), "Conversions",
+             "`lanner.tf.convert()`, `lanner.tf.load()`, `lanner convert`, besides those of builds; in "
+             "C++ `tf::ConvertOptions` ([tensorflow.md](tensorflow.md)).") +
          table_text(context_option_table(), "Contexts",
                     "`Engine.create_context()`, `lanner_context_options`; in C++ `ContextOptions`.") +
          table_text(verify_option_table(), "Verification",

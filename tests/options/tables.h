@@ -4,6 +4,7 @@
 #include <string>
 
 #include <lanner/option_table.h>
+#include <lanner/tensorflow.h>
 
 namespace lanner::test {
 
@@ -20,6 +21,7 @@ void for_each_table(Use use) {
   use("encoder", encoder_option_table());
   use("audio_reader", audio_reader_option_table());
   use("audio_encoder", audio_encoder_option_table());
+  use("convert", tf::convert_option_table());
   use("preprocess", preprocess_option_table());
 }
 

@@ -109,6 +109,7 @@ TEST(Convert, ASavedModelLoadsWithAndWithoutItsPlans) {
   options.denied_nodes = {"exp"};
   options.minimum_segment_size = 2;
   const tf::Model model = convert(chain(), options);
+  model.build({{"x", Tensor::from<float>(sample, {3, 2})}});
   for (const bool plans : {true, false}) {
     const TemporaryFolder folder;
     model.save(folder / "out", plans);

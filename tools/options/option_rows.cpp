@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <lanner/tensorflow.h>
+
 namespace lanner::tool {
 namespace {
 
@@ -153,6 +155,7 @@ void for_each_flag(const std::function<void(const OptionInfo&)>& use) {
   walk(writer_option_table());
   walk(transcode_option_table());
   walk(audio_reader_option_table());
+  walk(tf::convert_option_table());
 }
 
 } // namespace lanner::tool

@@ -1,6 +1,7 @@
 // The tables of options for the package's Python code and its tests.
 
 #include <lanner/error.h>
+#include <lanner/tensorflow.h>
 
 #include "calls/check.h"
 #include "calls/option_rows.h"
@@ -21,6 +22,7 @@ auto with_table(const std::string& name, Use use) {
   if (name == "transcode") return use(transcode_option_table());
   if (name == "audio_reader") return use(audio_reader_option_table());
   if (name == "audio_encoder") return use(audio_encoder_option_table());
+  if (name == "convert") return use(tf::convert_option_table());
   if (name == "preprocess") return use(preprocess_option_table());
   fail(ErrorCode::invalid_argument, "no table of options is called {}", name);
 }

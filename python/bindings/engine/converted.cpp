@@ -54,13 +54,7 @@ std::span<const Keyword> convert_keywords() {
              keyword.name == "aliases" || keyword.name == "storages" || keyword.name == "profiles" ||
              keyword.name == "overwritable";
     });
-    list.push_back(Keyword{"minimum_segment_size", "int"}.of(
-        "parts with fewer nodes stay native; Identity and constants do not count; default: 3"));
-    list.push_back(Keyword{"maximum_engines", "int"}.of("only the largest parts become engines; 0: no "
-                                                        "limit; default: 20"));
-    list.push_back(Keyword{"denied_nodes", "collections.abc.Sequence[str]"}.of("nodes that stay native"));
-    list.push_back(
-        Keyword{"denied_operators", "collections.abc.Sequence[str]"}.of("operators that stay native"));
+    for (Keyword& keyword : keywords_of(tf::convert_option_table(), true)) list.push_back(std::move(keyword));
     return list;
   }();
   return keywords;
@@ -68,50 +62,51 @@ std::span<const Keyword> convert_keywords() {
 
 tf::ConvertOptions convert_options(const char* function, const nb::kwargs& given, nb::object& progress) {
   tf::ConvertOptions options;
-  nb::dict rest;
+  nb::dict rest, kept; // of builds, and of conversions
   for (const auto& [name, value] : given) {
-    const auto key = nb::cast<std::string>(name);
-    if (key == "minimum_segment_size")
-      options.minimum_segment_size = to_value<int>(key, value, "an integer");
-    else if (key == "maximum_engines")
-      options.maximum_engines = to_value<int>(key, value, "an integer");
-    else if (key == "denied_nodes")
-      options.denied_nodes = to_value<std::vector<std::string>>(key, value, "names");
-    else if (key == "denied_operators")
-      options.denied_operators = to_value<std::vector<std::string>>(key, value, "names");
-    else
+    const auto* row = find_option(tf::convert_option_table(), nb::cast<std::string>(name));
+    if (!row)
       rest[name] = value;
+    else
+      kept[name] = value;
   }
+  take_keywords(function, nb::kwargs(nb::cast<nb::kwargs>(kept)),
+                keywords_of(tf::convert_option_table(), true), tf::convert_option_table(), options);
   take_build_options(function, nb::kwargs(nb::cast<nb::kwargs>(rest)), convert_keywords(), options.build,
                      progress);
   return options;
 }
 
-PyModel convert(nb::handle model, const nb::args& others, const nb::kwargs& given) {
-  check_named("convert", others, "precision=\"fp16\"");
+/// `make(options)`, with the options of the keywords; `example`: one of them, for errors.
+template<typename Make>
+PyModel made(const char* function, const char* example, const nb::args& others, const nb::kwargs& given,
+             Make make) {
+  check_named(function, others, example);
   nb::object progress = nb::none();
-  tf::ConvertOptions options = convert_options("convert", given, progress);
+  tf::ConvertOptions options = convert_options(function, given, progress);
   Interruptible interruptible(std::move(progress));
   options.build.control = interruptible.control();
-  const SourcePtr source = to_source(model, options.build.limits);
-  const std::string folder = folder_of(model);
   GatheredWarnings warnings;
-  tf::Model converted = interruptible.run([&] { return tf::Model::convert(source, options, folder); });
+  tf::Model model = make(interruptible, options);
   warnings.give();
-  return PyModel(std::move(converted));
+  return PyModel(std::move(model));
+}
+
+PyModel convert(nb::handle model, const nb::args& others, const nb::kwargs& given) {
+  return made("convert", "precision=\"fp16\"", others, given,
+              [&](Interruptible& interruptible, const tf::ConvertOptions& options) {
+                const SourcePtr source = to_source(model, options.build.limits);
+                const std::string folder = folder_of(model);
+                return interruptible.run([&] { return tf::Model::convert(source, options, folder); });
+              });
 }
 
 PyModel load(nb::handle folder, const nb::args& others, const nb::kwargs& given) {
-  check_named("load", others, "threads=2");
-  nb::object progress = nb::none();
-  tf::ConvertOptions options = convert_options("load", given, progress);
-  Interruptible interruptible(std::move(progress));
-  options.build.control = interruptible.control();
-  const std::string path = path_of(folder);
-  GatheredWarnings warnings;
-  tf::Model loaded = interruptible.run([&] { return tf::Model::load(path, options); });
-  warnings.give();
-  return PyModel(std::move(loaded));
+  return made("load", "threads=2", others, given,
+              [&](Interruptible& interruptible, const tf::ConvertOptions& options) {
+                const std::string path = path_of(folder);
+                return interruptible.run([&] { return tf::Model::load(path, options); });
+              });
 }
 
 std::map<std::string, Item> items_of(nb::handle inputs) {
@@ -125,17 +120,27 @@ nb::dict run(const PyModel& model, nb::handle inputs) {
   const std::map<std::string, Item> items = items_of(inputs);
   Interruptible interruptible;
   const Control control = interruptible.control();
+  GatheredWarnings warnings; // a part that runs natively says so once
   std::map<std::string, Item> results = interruptible.run([&] { return model.call(items, control); });
+  warnings.give();
   nb::dict outputs;
   for (auto& [name, item] : results) outputs[nb::str(name.c_str(), name.size())] = from_item(item);
   return outputs;
 }
 
+/// One dict of inputs, or several.
 void build_ahead(const PyModel& model, nb::handle inputs) {
-  const std::map<std::string, Item> items = items_of(inputs);
+  std::vector<std::map<std::string, Item>> all;
+  if (nb::isinstance<nb::list>(inputs) || nb::isinstance<nb::tuple>(inputs))
+    for (const nb::dict& each : to_dicts("inputs", inputs, "dicts from input name to array"))
+      all.push_back(items_of(each));
+  else
+    all.push_back(items_of(inputs));
   Interruptible interruptible;
   const Control control = interruptible.control();
-  interruptible.run([&] { model.build(items, control); });
+  GatheredWarnings warnings;
+  interruptible.run([&] { model.build(all, control); });
+  warnings.give();
 }
 
 void save(const PyModel& model, nb::handle folder, bool engines) {
@@ -173,23 +178,62 @@ nb::list parts_of(const PyModel& model) {
   return parts;
 }
 
-} // namespace
+nb::dict cached_dict(const tf::CachedEngine& engine) {
+  nb::dict made, shapes;
+  for (const auto& [input, range] : engine.shapes) {
+    nb::dict one;
+    one["min"] = nb::tuple(nb::cast(range.min.dims()));
+    one["opt"] = nb::tuple(nb::cast(range.opt.dims()));
+    one["max"] = nb::tuple(nb::cast(range.max.dims()));
+    shapes[nb::str(input.c_str(), input.size())] = one;
+  }
+  made["shapes"] = shapes;
+  made["build_seconds"] = engine.build_seconds;
+  made["bytes"] = engine.bytes;
+  return made;
+}
 
-void register_converted(nb::module_& module) {
+nb::list engines_of(const PyModel& model) {
+  nb::list engines;
+  for (const tf::EngineCounters& counters : model.counters()) {
+    nb::dict made, native;
+    nb::list cached;
+    for (const tf::CachedEngine& engine : counters.cached) cached.append(cached_dict(engine));
+    for (const auto& [cause, runs] : counters.native) native[text_of(to_string(cause))] = runs;
+    made["name"] = text_of(counters.engine);
+    made["maximum"] = counters.maximum;
+    made["built"] = counters.built;
+    made["hits"] = counters.hits;
+    made["evicted"] = counters.evicted;
+    made["native"] = native;
+    made["build_error"] = text_of(counters.build_error);
+    made["weight_bytes"] = counters.weight_bytes;
+    made["cached"] = cached;
+    engines.append(made);
+  }
+  return engines;
+}
+
+void register_model(nb::module_& module) {
   nb::class_<PyModel>(module, "ConvertedModel",
                       "A TensorFlow model, parts of which are engines. lanner.tf.convert and "
                       "lanner.tf.load make it. Threads may call it at the same time.")
       .def("__call__", &run, nb::arg("inputs").none(),
            nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object]) -> dict[str, Tensor]"),
            "Runs the model: a dict from output name to Tensor.\n\ninputs: dict from input name to array")
-      .def("build", &build_ahead, nb::arg("inputs").none(),
-           nb::sig("def build(self, inputs: collections.abc.Mapping[str, object]) -> None"),
-           "Times kernels of the engines for the shapes of these inputs, so that later runs at these shapes "
-           "are fast.\n\ninputs: dict from input name to array")
+      .def(
+          "build", &build_ahead, nb::arg("inputs").none(),
+          nb::sig("def build(self, inputs: collections.abc.Mapping[str, object] | "
+                  "collections.abc.Sequence[collections.abc.Mapping[str, object]]) -> None"),
+          "Builds the engines for the shapes of these inputs, so that later runs at these shapes are fast; "
+          "with profiles, engines for the profiles of all of them.\n\ninputs: dict from input name to array, "
+          "or a list of them\n\nRaises InvalidArgument in static mode.")
       .def("save", &save, nb::arg("folder").none(), nb::kw_only(), nb::arg("engines") = true,
            nb::sig("def save(self, folder: str | os.PathLike[str], *, engines: bool = True) -> None"),
            "Writes a SavedModel in which engines are TRTEngineOp nodes.\n\nfolder: where to write\nengines: "
-           "also write plans of the engines, which lanner.tf.load takes on the same kind of machine")
+           "also write plans of the engines that were built and not evicted, which lanner.tf.load takes on "
+           "the "
+           "same kind of machine")
       .def(
           "summary", [](const PyModel& self) { return text_of(self.summary()); },
           nb::sig("def summary(self) -> str"),
@@ -207,6 +251,12 @@ void register_converted(nb::module_& module) {
                    "Engines and groups of native nodes in the order in which they run: name, engine, nodes, "
                    "inputs, outputs, build_seconds.")
       .def_prop_ro(
+          "engines", &engines_of, nb::sig("def engines(self) -> list[dict[str, object]]"),
+          "What the cache of each engine part holds and did: name, maximum, built, hits, evicted, native "
+          "(runs "
+          "by cause), build_error, weight_bytes, and cached: the engines, the most recently used first, with "
+          "shapes (min, opt and max by input), build_seconds and bytes.")
+      .def_prop_ro(
           "share", [](const PyModel& self) { return self.share(); }, nb::sig("def share(self) -> float"),
           "Share of nodes in engines, 0 to 1; placeholders, constants, Identity and NoOp do not "
           "count.")
@@ -214,6 +264,12 @@ void register_converted(nb::module_& module) {
         return text_of(fmt::format("<lanner.ConvertedModel, {} parts, {:.1f} % of the nodes in engines>",
                                    self.parts().size(), 100 * self.share()));
       });
+}
+
+} // namespace
+
+void register_converted(nb::module_& module) {
+  register_model(module);
   module.def(
       "tf_convert", &convert, nb::arg("model").none(), nb::arg("others"), nb::arg("options"),
       nb::sig(signature("def tf_convert(model: object", convert_keywords(), "ConvertedModel").c_str()),

@@ -195,6 +195,13 @@ constexpr FieldEntry attribute_fields[] = {
         2, "value", Wire::message),
 };
 
+/// TensorFlow's own run-time annotations do not affect the result; those of TRTEngineOp say how its engines
+/// are kept (tf/convert).
+bool is_annotation(std::string_view key) {
+  return key.starts_with("_") && key != "_use_implicit_batch" && key != "_allow_build_at_runtime" &&
+         key != "_lanner_profiles" && key != "_lanner_static";
+}
+
 constexpr FieldEntry node_fields[] = {
     field<NodeRecord, [](NodeRecord& r, FieldValue& v) { r.node.name = text(v); }>(1, "name", Wire::bytes),
     field<NodeRecord, [](NodeRecord& r, FieldValue& v) { r.node.op = text(v); }>(2, "op", Wire::bytes),
@@ -206,8 +213,7 @@ constexpr FieldEntry node_fields[] = {
           [](NodeRecord& r, FieldValue& v) {
             AttributeRecord record{r.reading, {}, {}};
             v.message(attribute_fields, &record);
-            // TensorFlow's own run-time annotations do not affect the result.
-            if (record.key.starts_with("_")) return;
+            if (is_annotation(record.key)) return;
             r.node.attributes.insert_or_assign(std::move(record.key), std::move(record.attribute));
           }>(5, "attr", Wire::message),
 };

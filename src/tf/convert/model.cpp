@@ -1,34 +1,28 @@
 #include <lanner/tensorflow.h>
 
 #include <algorithm>
-#include <chrono>
-#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
 
 #include <lanner/error.h>
-#include <lanner/log.h>
 #include <lanner/model_folder.h>
 
 #include "base/check.h"
 #include "base/limits/account.h"
 #include "base/text/one_line.h"
 #include "builder/int8/batches.h"
-#include "calibration/tensorrt_cache.h"
 #include "engine/environment_state.h"
 #include "engine/initialisers.h"
-#include "importers/graph_source.h"
 #include "importers/tensorflow/flat_graph.h"
 #include "tf/convert/division.h"
 #include "tf/convert/model_state.h"
+#include "tf/convert/parts.h"
+#include "tf/convert/run.h"
 #include "tf/convert/saved_model_file.h"
-#include "tf/segment/segmenter.h"
 
 namespace lanner::tf {
 namespace {
-
-using Items = std::map<std::string, Item>;
 
 ImportOptions import_options(const BuildOptions& build, const std::filesystem::path& folder,
                              const Limits& limits) {
@@ -86,153 +80,12 @@ std::vector<Binding> bindings_of(const std::vector<ImportValue>& values, const D
   return bindings;
 }
 
-bool wants_int8(const BuildOptions& build) {
-  return build.precision.types.contains(DType::i8);
-}
-
-bool has_ranges(const Calibration& calibration) {
-  return calibration.data || !calibration.data_file.empty() || !calibration.table_file.empty() ||
-         !calibration.table.ranges.empty() || !calibration.ranges.empty();
-}
-
-/// The precision that a saved engine's node says, where the caller gives none.
-void take_saved_precision(const PartPlan& plan, BuildOptions& build) {
-  if (plan.precision.empty() || build.precision.types != Precision().types) return;
-  if (plan.precision == "FP16") build.precision.types.insert(DType::f16);
-  if (plan.precision != "INT8") return;
-  const bool own = !plan.calibration.empty() && !is_tensorrt_cache(plan.calibration);
-  if (!own && !has_ranges(build.calibration)) {
-    log_message(LogLevel::warning,
-                fmt::format("{}: it was in INT8 by a calibration of TensorRT's, whose tensors have other "
-                            "names; it is in FP32 now: give precision int8 with calibration data",
-                            plan.name));
-    return;
-  }
-  build.precision.types.insert(DType::i8);
-  if (own && !has_ranges(build.calibration))
-    build.calibration.table = CalibrationTable::parse(plan.calibration);
-}
-
-/// Options of one part. Native nodes run by kernels chosen without timing, in the model's own precision.
-BuildOptions part_options(const ConvertOptions& options, const PartPlan& plan, CalibrationData data) {
-  BuildOptions build = options.build;
-  build.shapes.clear();
-  build.outputs.clear();
-  build.calibration.data_file.clear();
-  build.calibration.data = std::move(data);
-  if (plan.engine) {
-    take_saved_precision(plan, build);
-  } else {
-    build.precision = {};
-    build.budget = 0;
-    build.calibration = {};
-  }
-  return build;
-}
-
-Part build_part(const std::shared_ptr<const Division>& division, const PartPlan& plan,
-                const BuildOptions& build) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto source = std::make_shared<GraphSource>(plan.name, [division, plan](const ImportOptions& import) {
-    return tensorflow::graph_of(part_model(*division, plan, import.limits), import);
-  });
-  Part part{plan, Engine::build(source, build), {}};
-  part.facts = {plan.name, plan.engine, plan.nodes.size(), part.engine.inputs(), part.engine.outputs(), 0};
-  part.facts.build_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return part;
-}
-
-/// Runs parts one after the other; `seen` is called with the inputs of each before it runs.
-Items run_parts(const ModelState& state, std::vector<Context>& contexts, const Items& inputs,
-                const Control& control, const std::function<void(std::size_t, const Items&)>& seen) {
-  Items values;
-  const ImportGraph& graph = state.division->flat.graph;
-  for (const ImportValue& input : graph.inputs) {
-    const auto given = inputs.find(input.shown());
-    check(given != inputs.end(), ErrorCode::invalid_argument, "input {}: no value was given",
-          one_line(input.shown(), 200));
-    values[input.name] = given->second;
-  }
-  for (const auto& [name, value] : inputs)
-    check(std::ranges::find(graph.inputs, name, &ImportValue::shown) != graph.inputs.end(),
-          ErrorCode::invalid_argument, "the model has no input '{}'", one_line(name, 200));
-  for (std::size_t p = 0; p < state.parts.size(); ++p) {
-    const PartPlan& plan = state.parts[p].plan;
-    Items given;
-    for (std::size_t i = 0; i < plan.inputs.size(); ++i) given[input_binding(i)] = values.at(plan.inputs[i]);
-    if (seen) seen(p, given);
-    Items results = with_context([&] { return plan.name; }, [&] { return contexts[p](given, control); });
-    contexts[p].unbind(); // nothing of this run stays bound for the next one
-    for (std::size_t i = 0; i < plan.outputs.size(); ++i)
-      values[plan.outputs[i]] = std::move(results[output_binding(i)]);
-  }
-  Items outputs;
-  for (const ImportValue& output : graph.outputs) outputs[output.shown()] = values.at(output.name);
-  return outputs;
-}
-
-std::vector<Context> contexts_of(const ModelState& state, int threads) {
-  std::vector<Context> contexts;
-  ContextOptions options;
-  options.threads = threads;
-  for (const Part& part : state.parts) contexts.push_back(part.engine.create_context(options));
-  return contexts;
-}
-
-/// What each part is given on the calibration data, which runs through the model in its own precision.
-std::vector<std::vector<Items>> part_inputs(const std::shared_ptr<const Division>& division,
-                                            const ConvertOptions& options) {
-  ConvertOptions plain = options;
-  plain.build.precision = {};
-  plain.build.calibration = {};
-  plain.build.budget = 0;
-  ModelState state;
-  state.division = division;
-  for (const PartPlan& plan : division->parts)
-    state.parts.push_back(build_part(division, plan, part_options(plain, plan, {})));
-  std::vector<Context> contexts = contexts_of(state, 0);
-  std::vector<std::vector<Items>> seen(state.parts.size());
-  const CalibrationData& data = options.build.calibration.data;
-  bool restart = true;
-  for (auto batch = data(restart); batch; batch = data(restart)) {
-    restart = false;
-    run_parts(state, contexts, *batch, options.build.control, [&](std::size_t p, const Items& items) {
-      if (state.parts[p].plan.engine) seen[p].push_back(items);
-    });
-  }
-  return seen;
-}
-
-CalibrationData replayed(std::vector<Items> batches) {
-  return [batches = std::move(batches), next = std::size_t{0}](bool restart) mutable -> std::optional<Items> {
-    if (restart) next = 0;
-    if (next >= batches.size()) return std::nullopt;
-    return batches[next++];
-  };
-}
-
-void build_parts(ModelState& state, const std::filesystem::path& plans) {
-  const ConvertOptions& options = state.options;
-  std::vector<std::vector<Items>> seen;
-  if (wants_int8(options.build) && options.build.calibration.data)
-    seen = part_inputs(state.division, options);
-  for (std::size_t p = 0; p < state.division->parts.size(); ++p) {
-    const PartPlan& plan = state.division->parts[p];
-    if (auto loaded = loaded_part(plan, plans, options)) {
-      state.parts.push_back(std::move(*loaded));
-      continue;
-    }
-    CalibrationData data = seen.empty() ? CalibrationData() : replayed(std::move(seen[p]));
-    state.parts.push_back(build_part(state.division, plan, part_options(options, plan, std::move(data))));
-  }
-  for (const Part& part : state.parts) state.facts.push_back(part.facts);
-}
-
 std::shared_ptr<ModelState> made_state(ImportModel flat, const ConvertOptions& options,
                                        const ImportOptions& import, bool saved,
                                        const std::filesystem::path& plans) {
   auto state = std::make_shared<ModelState>();
   state->options = options;
+  state->group->limit = options.memory_limit.value_or(UINT64_MAX);
   apply_shapes(flat, options.build.shapes);
   state->division = std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), import)
                                                            : divide(std::move(flat), options, import));
@@ -264,6 +117,19 @@ std::shared_ptr<ModelState> read_state(const SourcePtr& model, const ConvertOpti
             model, import, saved ? tensorflow::EngineNodes::kept : tensorflow::EngineNodes::inlined);
         return made_state(std::move(flat), options, import, saved, saved ? folder : "");
       });
+}
+
+/// `2 engines of at most 16, 3 built, 5 hits, 1 evicted; natively: 4 outside_profiles`.
+std::string counters_text(const EngineCounters& counters) {
+  std::string text =
+      fmt::format("  {} engines of at most {}, {} built, {} hits, {} evicted", counters.cached.size(),
+                  counters.maximum, counters.built, counters.hits, counters.evicted);
+  for (const auto& [cause, runs] : counters.native)
+    text += fmt::format("; {} runs natively: {}", runs, to_string(cause));
+  text += "\n";
+  if (!counters.build_error.empty())
+    text += fmt::format("  build failed: {}\n", one_line(counters.build_error, 500));
+  return text;
 }
 
 bool is_counted(const ConvertedNode& node) {
@@ -322,11 +188,13 @@ std::string Model::summary() const {
   std::string text;
   const auto count = std::ranges::count_if(nodes(), is_counted);
   text += fmt::format("{} nodes, {:.1f} % of them in engines\n", count, 100 * share());
-  for (const ConvertedPart& part : parts()) {
+  for (const Part& each : state_->parts) {
+    const ConvertedPart& part = each.facts;
     text += fmt::format("{}: {} nodes, {}, built in {:.2f} s\n", part.name, part.nodes,
                         part.engine ? "an engine" : "native", part.build_seconds);
     for (const Binding& input : part.inputs) text += "  in   " + input.to_string() + "\n";
     for (const Binding& output : part.outputs) text += "  out  " + output.to_string() + "\n";
+    if (each.cache) text += counters_text(each.cache->counters());
   }
   std::map<std::pair<std::string, std::string>, std::size_t> natives;
   for (const ConvertedNode& node : nodes())
@@ -336,19 +204,24 @@ std::string Model::summary() const {
   return text;
 }
 
+void Model::build(std::span<const Items> inputs, const Control& control) const {
+  ModelRun(*state_, 0).build(inputs, control);
+}
+
 void Model::build(const Items& inputs, const Control& control) const {
-  std::vector<Context> contexts = contexts_of(*state_, 0);
-  run_parts(*state_, contexts, inputs, control, [&](std::size_t p, const Items& items) {
-    if (!state_->parts[p].plan.engine) return;
-    std::map<std::string, Shape> shapes;
-    for (const auto& [name, item] : items) shapes[name] = item.tensor.shape();
-    state_->parts[p].engine.prepare({Variant{std::move(shapes), 0}}, control);
-  });
+  build(std::span(&inputs, 1), control);
+}
+
+std::vector<EngineCounters> Model::counters() const {
+  std::vector<EngineCounters> all;
+  for (const Part& part : state_->parts)
+    if (part.cache) all.push_back(part.cache->counters());
+  return all;
 }
 
 struct Runner::State {
-  std::shared_ptr<const ModelState> model;
-  std::vector<Context> contexts;
+  std::shared_ptr<const ModelState> model; ///< Before `run`, which refers to it.
+  ModelRun run;
 };
 
 Runner::Runner(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -357,11 +230,11 @@ Runner& Runner::operator=(Runner&&) noexcept = default;
 Runner::~Runner() = default;
 
 Runner Model::create_runner(int threads) const {
-  return Runner(std::make_unique<Runner::State>(Runner::State{state_, contexts_of(*state_, threads)}));
+  return Runner(std::make_unique<Runner::State>(Runner::State{state_, ModelRun(*state_, threads)}));
 }
 
 Items Runner::operator()(const Items& inputs, const Control& control) {
-  return run_parts(*state_->model, state_->contexts, inputs, control, {});
+  return state_->run(inputs, control);
 }
 
 } // namespace lanner::tf

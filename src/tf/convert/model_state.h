@@ -2,18 +2,22 @@
 // What a converted model holds.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <lanner/tensorflow.h>
 
 #include "tf/convert/division.h"
+#include "tf/convert/engine_cache.h"
 
 namespace lanner::tf {
 
 struct Part {
   PartPlan plan;
-  Engine engine;
+  std::optional<Engine> engine;       ///< Of a native part.
+  std::shared_ptr<EngineCache> cache; ///< Of a part that has engines; else null.
+  Precision precision;
   ConvertedPart facts;
 };
 
@@ -21,6 +25,7 @@ struct ModelState {
   ConvertOptions options;
   std::shared_ptr<const Division> division;
   std::vector<Binding> inputs, outputs;
+  std::shared_ptr<CacheGroup> group = std::make_shared<CacheGroup>();
   std::vector<Part> parts;
   std::vector<ConvertedPart> facts;
 };

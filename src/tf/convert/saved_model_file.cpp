@@ -140,18 +140,48 @@ EngineNode engine_of(const ModelState& state, const Part& part) {
     node.output_shapes.push_back(partial(type_of(division, output)));
   }
   node.serialized_segment = segment_bytes(division, part.plan, state.options.build.limits);
-  node.precision = precision_name(state.options.build.precision);
-  const auto& metadata = part.engine.metadata();
-  if (const auto table = metadata.find("lanner.calibration"); table != metadata.end())
-    node.calibration_data = table->second;
-  node.use_implicit_batch = false;
+  node.precision = precision_name(part.precision);
+  node.calibration_data = part.plan.calibration;
+  if (const auto made = part.cache->engine())
+    if (const auto table = made->metadata().find("lanner.calibration"); table != made->metadata().end())
+      node.calibration_data = table->second;
+  const CacheRules& rules = part.cache->rules();
+  node.max_cached_engines = static_cast<std::int64_t>(rules.maximum);
+  node.max_batch_size = rules.max_batch;
+  node.use_implicit_batch = rules.shapes == EngineShapes::implicit_batch;
+  if (rules.shapes == EngineShapes::profiles) node.profile_strategy = to_string(rules.strategy);
+  node.allow_build_at_runtime = rules.build_at_run;
   return node;
+}
+
+/// A node's attributes that TF-TRT did not have.
+void add_own_attributes(NodeRecord& node, const Part& part) {
+  if (part.cache->rules().mode == EngineMode::fixed) node.attributes[static_attribute] = true;
+  if (const auto entries = part.cache->entries(); !entries.empty())
+    node.attributes[profiles_attribute] = to_json(entries);
 }
 
 std::filesystem::path plan_path(const std::filesystem::path& folder, const std::string& engine) {
   std::string name = engine;
   std::ranges::replace(name, '/', '.');
   return folder / "assets" / ("trt-serialized-engine." + name);
+}
+
+/// Writes the plan of each part that has engines, and removes what an earlier save wrote for others.
+void write_plans(const ModelState& state, const std::filesystem::path& folder, bool engines) {
+  for (const Part& part : state.parts) {
+    if (!part.cache) continue;
+    const std::filesystem::path path = plan_path(folder, part.plan.name);
+    std::error_code error;
+    const auto engine = engines && !part.cache->entries().empty() ? part.cache->engine() : std::nullopt;
+    if (!engine) {
+      std::filesystem::remove(path, error);
+      continue;
+    }
+    std::filesystem::create_directories(path.parent_path(), error);
+    check(!error, ErrorCode::io, "{}: {}", path.parent_path().string(), error.message());
+    engine->save(path);
+  }
 }
 
 /// References to an engine's outputs, by the value's name in the flat graph.
@@ -200,7 +230,7 @@ MetaGraphRecord meta_graph_of(const ModelState& state) {
     if (!part.plan.engine) continue;
     EngineNode engine = engine_of(state, part);
     for (std::string& input : engine.inputs) input = known(input);
-    meta.graph.nodes.push_back(engine_node(engine));
+    add_own_attributes(meta.graph.nodes.emplace_back(engine_node(engine)), part);
   }
   for (const ImportValue& output : flat.outputs)
     signature.outputs[output.shown()] =
@@ -215,16 +245,14 @@ MetaGraphRecord meta_graph_of(const ModelState& state) {
 void write_converted(const ModelState& state, const std::filesystem::path& folder, bool engines) {
   const MetaGraphRecord meta = meta_graph_of(state);
   std::error_code error;
-  std::filesystem::create_directories(engines ? folder / "assets" : folder, error);
+  std::filesystem::create_directories(folder, error);
   check(!error, ErrorCode::io, "{}: {}", folder.string(), error.message());
-  if (engines)
-    for (const Part& part : state.parts)
-      if (part.plan.engine) part.engine.save(plan_path(folder, part.plan.name));
+  write_plans(state, folder, engines);
   write_saved_model(folder, meta);
 }
 
-std::optional<Part> loaded_part(const PartPlan& plan, const std::filesystem::path& folder,
-                                const ConvertOptions& options) {
+std::optional<Engine> loaded_engine(const PartPlan& plan, const std::filesystem::path& folder,
+                                    const ConvertOptions& options) {
   std::error_code ignored;
   if (folder.empty() || !plan.engine) return std::nullopt;
   const std::filesystem::path path = plan_path(folder, plan.name);
@@ -235,9 +263,7 @@ std::optional<Part> loaded_part(const PartPlan& plan, const std::filesystem::pat
   load.limits = options.build.limits;
   load.environment = options.build.environment;
   load.control = options.build.control;
-  Part part{plan, Engine::load(path, load), {}};
-  part.facts = {plan.name, true, plan.nodes.size(), part.engine.inputs(), part.engine.outputs(), 0};
-  return part;
+  return Engine::load(path, load);
 }
 
 } // namespace lanner::tf

@@ -13,7 +13,7 @@ namespace lanner::tf {
 void write_converted(const ModelState& state, const std::filesystem::path& folder, bool engines);
 
 /// The engine of a part from its plan below `folder`; nothing where there is none.
-std::optional<Part> loaded_part(const PartPlan& plan, const std::filesystem::path& folder,
-                                const ConvertOptions& options);
+std::optional<Engine> loaded_engine(const PartPlan& plan, const std::filesystem::path& folder,
+                                    const ConvertOptions& options);
 
 } // namespace lanner::tf

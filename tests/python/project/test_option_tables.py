@@ -8,7 +8,7 @@ from command import ROOT, color_classifier, make_clip, refuse, succeed
 import lanner
 from lanner import _lanner
 
-TABLES = ["build", "load", "verify", "context", "reader", "writer", "encoder", "transcode", "preprocess"]
+TABLES = ["build", "load", "verify", "context", "reader", "writer", "encoder", "transcode", "convert", "preprocess"]
 ROWS = [(table, row) for table in TABLES for row in _lanner._option_rows(table)]
 KEYWORDS = [(table, row) for table, row in ROWS if row["keyword"]]
 
@@ -23,6 +23,13 @@ OBJECTS = {
     "storages": {"x": "acdb"},
     "metadata": {"author": "me"},
     "outputs": ["features"],
+    "denied_nodes": ["logits"],
+    "denied_operators": ["Softmax"],
+    "minimum_segment_size": 5,
+    "maximum_cached_engines": 100,
+    "max_batch_size": 8,
+    "allow_build_at_runtime": False,
+    "memory_limit": 512 << 20,
     "tags": ["serve"],
     "overridden": ("scale",),
     "overwritable": ["x"],
@@ -118,7 +125,7 @@ def docs_of(table):
         "build": _lanner.build, "load": _lanner.load, "verify": lanner.Engine.verify, "context": lanner.Engine.create_context,
         "reader": lanner.VideoReader.__init__, "writer": lanner.VideoWriter.__init__,
         "encoder": lanner.Encoder.__init__, "transcode": lanner.transcode,
-        "preprocess": lanner.Preprocess.__init__,
+        "convert": lanner.tf.convert, "preprocess": lanner.Preprocess.__init__,
     }[table]  # fmt: skip
     return function.__doc__
 
@@ -134,7 +141,7 @@ def test_docstrings_describe_each_keyword(table):
 
 def test_help_describes_each_flag():
     """In the help of some command, with the row's text."""
-    texts = {command: " ".join(succeed(command, "--help-all").split()) for command in ("run", "decode", "transcode", "build", "bench", "verify")}
+    texts = {command: " ".join(succeed(command, "--help-all").split()) for command in ("run", "decode", "transcode", "build", "bench", "verify", "convert")}
     for table, row in ROWS:
         if not row["flag"] or row["flag"] == "--conceal" or row["flag"].startswith("--no-"):
             continue

@@ -1,0 +1,260 @@
+#include "tf/convert/parts.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+#include <lanner/log.h>
+
+#include "base/check.h"
+#include "calibration/tensorrt_cache.h"
+#include "engine/state.h"
+#include "importers/graph_source.h"
+#include "importers/tensorflow/engine_nodes.h"
+#include "importers/tensorflow/flat_graph.h"
+#include "tf/convert/run.h"
+#include "tf/convert/saved_model_file.h"
+#include "tf/segment/segmenter.h"
+
+namespace lanner::tf {
+namespace {
+
+bool has_ranges(const Calibration& calibration) {
+  return calibration.data || !calibration.data_file.empty() || !calibration.table_file.empty() ||
+         !calibration.table.ranges.empty() || !calibration.ranges.empty();
+}
+
+/// What the node of a saved engine says; null: the part was not saved.
+const ImportNode* saved_node(const Division& division, const PartPlan& plan) {
+  if (!plan.engine) return nullptr;
+  const ImportNode& node = division.flat.graph.nodes[plan.nodes.front()];
+  return node.attributes.contains(tensorflow::engine_mark) ? &node : nullptr;
+}
+
+/// The precision that a saved engine's node says, where the caller gives none. Returns whether INT8 is by
+/// the ranges in the graph alone.
+bool take_saved_precision(const PartPlan& plan, const ImportNode& node, BuildOptions& build) {
+  if (plan.precision.empty() || build.precision.types != Precision().types) return false;
+  if (plan.precision == "FP16") build.precision.types.insert(DType::f16);
+  if (plan.precision != "INT8") return false;
+  const auto* calibrated = tensorflow::attribute_of<std::int64_t>(node, "use_calibration");
+  const bool none = plan.calibration.empty() && !has_ranges(build.calibration);
+  const bool by_graph = none && calibrated && *calibrated == 0;
+  const bool own = !plan.calibration.empty() && !is_tensorrt_cache(plan.calibration);
+  if (!own && !by_graph && !has_ranges(build.calibration)) {
+    log_message(LogLevel::warning,
+                fmt::format("{}: it was {}; it is in FP32 now: give precision int8 with calibration data",
+                            plan.name,
+                            none ? "to be calibrated in INT8, and was not"
+                                 : "in INT8 by a calibration of TensorRT's, whose tensors have other names"));
+    return false;
+  }
+  build.precision.types.insert(DType::i8);
+  if (own && !has_ranges(build.calibration))
+    build.calibration.table = CalibrationTable::parse(plan.calibration);
+  return by_graph;
+}
+
+/// Options of one part, in the model's own precision. Native nodes run by kernels chosen without timing.
+BuildOptions native_options(const ConvertOptions& options) {
+  BuildOptions build = options.build;
+  build.shapes.clear();
+  build.outputs.clear();
+  build.precision = {};
+  build.budget = 0;
+  build.calibration = {};
+  return build;
+}
+
+Engine build_part(const std::shared_ptr<const Division>& division, const PartPlan& plan,
+                  const BuildOptions& build) {
+  const auto source = std::make_shared<GraphSource>(plan.name, [division, plan](const ImportOptions& import) {
+    return tensorflow::graph_of(part_model(*division, plan, import.limits), import);
+  });
+  return Engine::build(source, build);
+}
+
+/// Makes the engines of a part. One thread at a time.
+struct PartMaker {
+  std::shared_ptr<const Division> division;
+  PartPlan plan;
+  BuildOptions build, native;
+  bool int8_by_graph = false; ///< Without ranges in the graph the engine is in FP16, as TF-TRT had it.
+
+  Engine operator()(bool natively, const Control& control) {
+    BuildOptions& chosen = natively ? native : build;
+    chosen.control = control;
+    const auto forget = [](BuildOptions* options) { options->control = {}; }; // the caller's, for this call
+    const std::unique_ptr<BuildOptions, decltype(forget)> after(&chosen, forget);
+    if (natively || !int8_by_graph) return built(chosen);
+    try {
+      return built(chosen);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_argument) throw;
+      log_message(
+          LogLevel::warning,
+          fmt::format("{}: INT8 without calibration, but no node has ranges; it is in FP16", plan.name));
+    }
+    int8_by_graph = false;
+    build.precision.types.erase(DType::i8);
+    build.precision.types.insert(DType::f16);
+    return built(build);
+  }
+
+private:
+  /// Calibrates once: an engine that is made again uses the table.
+  Engine built(BuildOptions& options) {
+    Engine engine = build_part(division, plan, options);
+    const auto table = engine.metadata().find("lanner.calibration");
+    if (options.calibration.data && table != engine.metadata().end()) {
+      options.calibration.data = {};
+      options.calibration.table = CalibrationTable::parse(table->second);
+    }
+    return engine;
+  }
+};
+
+/// What each part is given on the calibration data, which runs through the model in its own precision.
+std::vector<std::vector<Items>> part_inputs(const std::shared_ptr<const Division>& division,
+                                            const ConvertOptions& options) {
+  const Control& control = options.build.control;
+  std::vector<Context> contexts;
+  for (const PartPlan& plan : division->parts)
+    contexts.push_back(build_part(division, plan, native_options(options)).create_context());
+  std::vector<std::vector<Items>> seen(contexts.size());
+  const CalibrationData& data = options.build.calibration.data;
+  bool restart = true;
+  for (auto batch = data(restart); batch; batch = data(restart)) {
+    restart = false;
+    run_parts(*division, *batch, [&](std::size_t p, const Items& items) {
+      if (division->parts[p].engine) seen[p].push_back(items);
+      return contexts[p](items, control);
+    });
+    for (Context& context : contexts) context.unbind();
+  }
+  return seen;
+}
+
+CalibrationData replayed(std::vector<Items> batches) {
+  return [batches = std::move(batches), next = std::size_t{0}](bool restart) mutable -> std::optional<Items> {
+    if (restart) next = 0;
+    if (next >= batches.size()) return std::nullopt;
+    return batches[next++];
+  };
+}
+
+/// Types of a part's inputs, with sizes that the saved node alone knows.
+std::vector<Type> input_types(const Division& division, const PartPlan& plan, const ImportNode* node) {
+  const auto* saved = node ? tensorflow::attribute_of<std::vector<Type>>(*node, "input_shapes") : nullptr;
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    Type& type = types.emplace_back(type_of(division, plan.inputs[i]));
+    if (!saved || i >= saved->size() || !(*saved)[i].ranked()) continue;
+    Dims dims = type.ranked() ? type.dims() : (*saved)[i].dims();
+    for (std::size_t d = 0; d < std::min(dims.size(), (*saved)[i].rank()); ++d)
+      if (!dims[d].is_constant() && (*saved)[i].dims()[d].is_constant()) dims[d] = (*saved)[i].dims()[d];
+    if (type.is_tensor()) type = Type(type.dtype(), std::move(dims));
+  }
+  return types;
+}
+
+/// The entries of a saved engine: the ranges in the node, else the shapes that the plan has kernels for.
+std::vector<ServedShapes> saved_entries(const Engine& engine, const PartPlan& plan, const CacheRules& rules,
+                                        const ImportNode* node) {
+  const auto* text = node ? tensorflow::attribute_of<std::string>(*node, profiles_attribute) : nullptr;
+  if (text)
+    return with_context([&] { return plan.name; }, [&] { return parse_entries(*text, plan.inputs.size()); });
+  std::vector<ServedShapes> entries;
+  for (const auto& [key, made] : state_of(engine).variants().list())
+    if (made->ahead) entries.push_back(served_by(rules, part_order(engine, key.shapes)));
+  return entries;
+}
+
+/// Engines that the conversion or the load makes; others are made by Model::build and runs.
+void make_engines(Part& part, const ModelState& state, const ImportNode* node,
+                  const std::filesystem::path& plans, bool calibrated) {
+  const ConvertOptions& options = state.options;
+  const Control& control = options.build.control;
+  const CacheRules& rules = part.cache->rules();
+  if (auto engine = loaded_engine(part.plan, plans, options))
+    return part.cache->adopt(*engine, saved_entries(*engine, part.plan, rules, node));
+  if (rules.mode == EngineMode::fixed)
+    return part.cache->build_static(
+        static_shapes(input_types(*state.division, part.plan, node), rules.max_batch), control);
+  if (rules.mode != EngineMode::dynamic || calibrated) part.cache->make_engine(control);
+}
+
+/// Bindings before the part's engine is made.
+std::vector<Binding> part_bindings(const Division& division, const std::vector<std::string>& values,
+                                   std::string (*name)(std::size_t)) {
+  std::vector<Binding> bindings;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    bindings.push_back(binding(name(i), type_of(division, values[i])));
+  return bindings;
+}
+
+Part engine_part(const ModelState& state, const PartPlan& plan, const std::filesystem::path& plans,
+                 std::vector<Items> batches) {
+  const ImportNode* node = saved_node(*state.division, plan);
+  CacheRules rules = rules_of(state.options, node);
+  PartMaker maker{state.division, plan, state.options.build, native_options(state.options)};
+  maker.build.shapes.clear();
+  maker.build.outputs.clear();
+  maker.build.calibration.data_file.clear();
+  const bool calibrated = !batches.empty();
+  maker.build.calibration.data = calibrated ? replayed(std::move(batches)) : CalibrationData();
+  if (node) maker.int8_by_graph = take_saved_precision(plan, *node, maker.build);
+  Part part{plan, {}, {}, maker.build.precision, {}};
+  const bool shared = maker.build.precision.types == Precision().types;
+  if (calibrated && rules.mode == EngineMode::fixed) rules.mode = EngineMode::dynamic;
+  part.cache = std::make_shared<EngineCache>(plan.name, rules, state.group, std::move(maker), shared);
+  const auto start = std::chrono::steady_clock::now();
+  make_engines(part, state, node, plans, calibrated || wants_int8(state.options.build));
+  part.facts = {plan.name,
+                true,
+                plan.nodes.size(),
+                part_bindings(*state.division, plan.inputs, input_binding),
+                part_bindings(*state.division, plan.outputs, output_binding),
+                0};
+  if (const auto engine = part.cache->engine()) {
+    part.facts.inputs = engine->inputs();
+    part.facts.outputs = engine->outputs();
+  }
+  part.facts.build_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return part;
+}
+
+Part native_part(const ModelState& state, const PartPlan& plan) {
+  const auto start = std::chrono::steady_clock::now();
+  Part part{plan, build_part(state.division, plan, native_options(state.options)), {}, {}, {}};
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  part.facts = {plan.name, false, plan.nodes.size(), part.engine->inputs(), part.engine->outputs(), seconds};
+  return part;
+}
+
+} // namespace
+
+bool wants_int8(const BuildOptions& build) {
+  return build.precision.types.contains(DType::i8);
+}
+
+void build_parts(ModelState& state, const std::filesystem::path& plans) {
+  const ConvertOptions& options = state.options;
+  const std::vector<PartPlan>& plan = state.division->parts;
+  std::vector<std::vector<Items>> seen(plan.size());
+  if (wants_int8(options.build) && options.build.calibration.data) {
+    if (options.mode == EngineMode::fixed)
+      log_message(LogLevel::warning, "static mode does not support INT8 calibration: the conversion switches "
+                                     "to dynamic mode");
+    seen = part_inputs(state.division, options);
+  }
+  for (std::size_t p = 0; p < plan.size(); ++p)
+    state.parts.push_back(plan[p].engine ? engine_part(state, plan[p], plans, std::move(seen[p]))
+                                         : native_part(state, plan[p]));
+  for (const Part& part : state.parts) state.facts.push_back(part.facts);
+  state.options.build.control = {};
+}
+
+} // namespace lanner::tf
