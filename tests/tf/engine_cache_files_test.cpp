@@ -3,7 +3,10 @@
 #include <lanner/tensorflow.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <memory>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -235,6 +238,55 @@ TEST(NodesOfTfTrt, OptionsOfTheCallerWin) {
   EXPECT_EQ(counters(model).maximum, 3u);
 }
 
+/// Values that are quantised to 8 bits before each product, or not.
+std::string int8_node(bool ranges) {
+  std::vector<Message> body{floats("w", {width, width}, numbers(width * width))};
+  std::string x = "in";
+  if (ranges) {
+    body.push_back(node({"q", "FakeQuantWithMinMaxArgs", {"in"}, {real("min", -0.2f), real("max", 0.2f)}}));
+    x = "q:outputs:0";
+  }
+  body.push_back(node({"a", "MatMul", {x, "w:output:0"}, {type("T", f32)}}));
+  body.push_back(node({"b", "Relu", {"a:product:0"}, {type("T", f32)}}));
+  body.push_back(node({"y", "Exp", {"b:activations:0"}, {type("T", f32)}}));
+  const std::vector<Message> attributes{types("InT", {f32}), types("OutT", {f32}),
+                                        text("precision_mode", "INT8"), flag("use_calibration", false),
+                                        function("segment_func", "segment")};
+  return graph_def({placeholder("x", f32, {-1, width}), node({"e", "TRTEngineOp", {"x"}, attributes}),
+                    node({"y", "Identity", {"e"}, {type("T", f32)}})},
+                   {function_definition({"segment", {"in"}, {"out"}, {"y:y:0"}, body})});
+}
+
+TEST(NodesOfTfTrt, Int8WithoutCalibrationIsByRangesInTheGraphElseFp16) {
+  for (const bool ranges : {true, false}) {
+    std::string warnings;
+    const TemporaryFolder folder;
+    tf::ConvertOptions options = plain();
+    options.build.environment.set_log_callback([&](LogLevel level, std::string_view message) {
+      if (level == LogLevel::warning) warnings += std::string(message) + "\n";
+    });
+    const tf::Model model = tf::Model::load(folder.write("graph.pb", int8_node(ranges)), options);
+    EXPECT_EQ(answer(model, 2).size(), 2u * width);
+    EXPECT_EQ(warnings.find("no node has ranges; it is in FP16") == std::string::npos, ranges) << warnings;
+    EXPECT_EQ(counted(model), "built 1, hits 0, evicted 0");
+    model.save(folder / "out", false);
+    warnings.clear();
+    answer(tf::Model::load(folder / "out", options), 2);
+    EXPECT_EQ(warnings.find("no node has ranges; it is in FP16") == std::string::npos, ranges) << warnings;
+  }
+}
+
+TEST(EngineCache, NativeRunsAreInTheModelsOwnTypes) {
+  tf::ConvertOptions options = plain();
+  options.build.precision.types.insert(DType::bf16);
+  options.allow_build_at_runtime = false;
+  const tf::Model model = convert(network(), options);
+  EXPECT_EQ(answer(model, 4), answer(native_model(), 4));
+  model.build(batch(4));
+  EXPECT_EQ(answer(model, 4).size(), 4u * width);
+  EXPECT_EQ(counted(model), "built 1, hits 1, evicted 0, not_built 1");
+}
+
 TEST(EngineMemory, TheLeastRecentlyUsedEngineGoesWhereTheLimitIsReached) {
   const tf::Model free = convert(network(), plain());
   std::uint64_t weights = 0, largest = 0;
@@ -259,6 +311,30 @@ TEST(EngineMemory, TheLeastRecentlyUsedEngineGoesWhereTheLimitIsReached) {
   expect_answer(none, 2);
   expect_answer(none, 2);
   EXPECT_EQ(counted(none), "built 0, hits 0, evicted 0, memory_limit 2");
+}
+
+TEST(EngineMemory, ASecondRunAtATimeWaitsForTheFirst) {
+  const tf::Model free = convert(network(), plain());
+  expect_answer(free, 512);
+  tf::ConvertOptions options = plain();
+  options.memory_limit = counters(free).weight_bytes + counters(free).cached.at(0).bytes + 4096;
+  const tf::Model model = convert(network(), options);
+  const std::vector<float> wanted = answer(native_model(), 512);
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&] {
+      tf::Runner runner = model.create_runner();
+      for (int i = 0; i < 4; ++i) {
+        const Tensor y = runner(batch(512)).at("y").tensor;
+        right += std::ranges::equal(y.as<float>(), wanted,
+                                    [](float a, float b) { return std::abs(a - b) < 1e-5f; });
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 12);
+  EXPECT_EQ(counted(model), "built 1, hits 11, evicted 0");
+  EXPECT_LE(counters(model).weight_bytes + counters(model).cached.at(0).bytes, *options.memory_limit);
 }
 
 TEST(EngineMemory, AnAllocatorOfTheCallersIsUsed) {

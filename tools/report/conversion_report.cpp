@@ -63,6 +63,49 @@ std::string parts_html(const tf::Model& model) {
                     rows);
 }
 
+/// `[to 8, 224]`: what an engine serves, by the part's inputs.
+std::string served_text(const tf::CachedEngine& engine) {
+  std::string text;
+  for (const auto& [input, range] : engine.shapes) {
+    if (!text.empty()) text += ", ";
+    text += "[";
+    for (std::size_t d = 0; d < range.max.rank(); ++d) {
+      if (d > 0) text += ", ";
+      const bool batch = d == 0 && range.min[d] == 0; // any smaller first size
+      text += range.min[d] == range.max[d] ? std::to_string(range.max[d])
+              : batch                      ? fmt::format("to {}", range.max[d])
+                                           : fmt::format("{} to {}", range.min[d], range.max[d]);
+    }
+    text += "]";
+  }
+  return text;
+}
+
+std::string engines_html(const tf::Model& model) {
+  std::string rows;
+  for (const tf::EngineCounters& counters : model.counters()) {
+    std::string shapes, native;
+    for (const tf::CachedEngine& engine : counters.cached)
+      shapes += fmt::format("{} in {:.2f} s<br>", safe(served_text(engine)), engine.build_seconds);
+    for (const auto& [cause, runs] : counters.native)
+      native += fmt::format("{} {}<br>", runs, to_string(cause));
+    if (!counters.build_error.empty()) native += safe(counters.build_error);
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
+                        "class=\"r\">{}</td><td>{}</td><td class=\"r\">{:.1f}</td></tr>\n",
+                        safe(counters.engine), shapes, counters.built, counters.hits, counters.evicted,
+                        native, static_cast<double>(counters.weight_bytes) / (1 << 20));
+  }
+  if (rows.empty()) return {};
+  return table_html(
+      "engines", "Engines by shape",
+      "What each part's cache holds, and what it did until this page was written. Engines of a part "
+      "share their weights.",
+      "<th>part</th><th>shapes, built in</th><th class=\"r\">built</th><th "
+      "class=\"r\">hits</th><th class=\"r\">evicted</th><th>native runs</th><th "
+      "class=\"r\">weights in MiB</th>",
+      rows);
+}
+
 std::string natives_html(const tf::Model& model) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
   for (const tf::ConvertedNode& node : model.nodes())
@@ -94,7 +137,8 @@ void write_conversion_report(OutputFile& file, const std::string& source, const 
   std::string main = fmt::format("<h1>{}</h1>\n<p class=\"lead\">Which nodes of the TensorFlow model became "
                                  "engines, and why others stay native.</p>\n",
                                  safe(source));
-  main += tiles_html(model) + parts_html(model) + natives_html(model) + facts_html(source);
+  main +=
+      tiles_html(model) + parts_html(model) + engines_html(model) + natives_html(model) + facts_html(source);
   main += fmt::format("<footer>Made by lanner {}. This page holds everything that it shows and loads "
                       "nothing.</footer>\n",
                       std::string(version()));

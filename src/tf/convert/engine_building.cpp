@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
-#include <lanner/log.h>
 
 #include "base/check.h"
 #include "engine/state.h"
@@ -109,8 +108,7 @@ void EngineCache::make_engine(const Control& control) {
       throw error;
     }
   }
-  log_message(LogLevel::warning,
-              fmt::format("{}: no engine could be built, so it runs natively: {}", name_, message));
+  group_->warn(fmt::format("{}: no engine could be built, so it runs natively: {}", name_, message));
   const std::lock_guard lock(group_->mutex);
   build_error_ = std::move(message);
 }
@@ -144,10 +142,9 @@ void EngineCache::register_known(const Engine& engine, double seconds, const Con
 
 void EngineCache::build_static(const std::optional<PartShapes>& shapes, const Control& control) {
   if (!shapes) {
-    log_message(LogLevel::warning,
-                fmt::format("{}: Input shapes must be fully defined when in static mode. Please try "
-                            "is_dynamic_op=True. It runs natively; mode dynamic builds engines at run time",
-                            name_));
+    group_->warn(fmt::format("{}: Input shapes must be fully defined when in static mode. Please try "
+                             "is_dynamic_op=True. It runs natively; mode dynamic builds engines at run time",
+                             name_));
     return;
   }
   ServedShapes served = served_by({}, *shapes);
@@ -161,6 +158,9 @@ void EngineCache::build_static(const std::optional<PartShapes>& shapes, const Co
 }
 
 void EngineCache::adopt(Engine engine, std::vector<ServedShapes> entries) {
+  std::erase_if(entries, [&](const ServedShapes& served) { // a file may say what its plan does not have
+    return !state_of(engine).variants().of_shapes(engine_order(engine, opt_of(served)), engine.threads());
+  });
   std::vector<std::uint64_t> scratch;
   for (const ServedShapes& served : entries) scratch.push_back(pinned(engine, opt_of(served), 0, {}));
   Lock lock(group_->mutex);
@@ -266,9 +266,9 @@ void EngineCache::fail(const EntryPtr& entry, const std::string& message) {
   }
   group_->changed.notify_all();
   if (!message.empty())
-    log_message(LogLevel::warning, fmt::format("{}: no engine could be built for inputs {}, which run "
-                                               "natively: {}",
-                                               name_, shapes, message));
+    group_->warn(fmt::format("{}: no engine could be built for inputs {}, which run "
+                             "natively: {}",
+                             name_, shapes, message));
 }
 
 } // namespace lanner::tf

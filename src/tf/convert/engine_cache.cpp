@@ -67,6 +67,11 @@ void CacheGroup::wait(std::unique_lock<std::mutex>& lock, const Control& control
   control.cancel.check();
 }
 
+void CacheGroup::warn(const std::string& message) const {
+  const AccountScope charged(account);
+  log_message(LogLevel::warning, message);
+}
+
 Lease::~Lease() {
   if (cache_) cache_->give_back(*this);
 }
@@ -89,22 +94,18 @@ EngineCache::Taken EngineCache::take(const PartShapes& shapes, int threads, cons
   if (const auto cause = refused(rules_, shapes)) return native(*cause, shapes);
   EntryPtr entry;
   std::optional<NativeCause> cause;
-  {
+  for (bool searching = true; searching;) {
     Lock lock(group_->mutex);
-    while ((entry = fitting(shapes)) && !entry->engine) {
-      check(entry->builder != std::this_thread::get_id(), ErrorCode::invalid_argument,
-            "{}: the progress callback of a call that builds an engine runs the same shapes; expected "
-            "others, or another thread",
-            name_);
-      group_->wait(lock, control);
-    }
-    if (entry) {
+    searching = false;
+    if ((entry = found(lock, shapes, control))) {
       if (auto lease = lend(lock, entry, shapes, threads, control, !ahead)) return *std::move(lease);
+      searching = entry->dropped;
       cause = NativeCause::memory_limit;
     } else if (auto served = wanted(shapes, ahead); const auto* why = std::get_if<NativeCause>(&served)) {
       cause = *why;
     } else {
       entry = add(std::get<ServedShapes>(std::move(served)));
+      cause.reset();
     }
   }
   if (!cause) cause = build(entry, threads, control);
@@ -113,6 +114,20 @@ EngineCache::Taken EngineCache::take(const PartShapes& shapes, int threads, cons
   if (auto lease = lend(lock, entry, shapes, threads, control, false)) return *std::move(lease);
   lock.unlock();
   return native(NativeCause::memory_limit, shapes);
+}
+
+/// The entry that serves the shapes, once it is built; null: there is none.
+EntryPtr EngineCache::found(Lock& lock, const PartShapes& shapes, const Control& control) {
+  EntryPtr entry;
+  while ((entry = fitting(shapes)) && !entry->engine) {
+    check(
+        entry->builder != std::this_thread::get_id(), ErrorCode::invalid_argument,
+        "{}: the progress callback of a call that builds an engine runs the same shapes; expected others, or "
+        "another thread",
+        name_);
+    group_->wait(lock, control);
+  }
+  return entry;
 }
 
 /// The smallest that serves the shapes, built or being built.
@@ -156,35 +171,46 @@ NativeCause EngineCache::native(NativeCause cause, const PartShapes& shapes) {
     first = count++ == 0;
   }
   if (first)
-    log_message(
-        LogLevel::warning,
+    group_->warn(
         fmt::format("{}: runs natively for inputs {}: {} ({}); further runs of this cause are counted", name_,
                     shapes_text(shapes), sentence(cause), to_string(cause)));
   return cause;
 }
 
-/// A context of an entry; unlocks. Nothing where the memory limit has no room for another.
+/// A context of an entry; unlocks. Nothing where the memory limit has no room for another, or where the entry
+/// was dropped while one was waited for.
 std::optional<Lease> EngineCache::lend(Lock& lock, const EntryPtr& entry, const PartShapes& shapes,
                                        int threads, const Control& control, bool hit) {
-  entry->used = ++group_->clock;
+  const bool dropped = entry->dropped;
   const int wanted = threads > 0 ? threads : entry->engine->threads();
-  const auto idle = std::ranges::find_if(
-      entry->idle, [&](const CacheEntry::Idle& each) { return each.context.threads() == wanted; });
+  const auto is_wanted = [&](const CacheEntry::Idle& each) { return each.context.threads() == wanted; };
+  auto idle = std::ranges::find_if(entry->idle, is_wanted);
+  while (idle == entry->idle.end()) {
+    Room room = room_for(entry, *entry->engine, entry->scratch);
+    if (room != Room::yes) { // else contexts for other numbers of threads stay
+      release_idle(*entry);
+      idle = entry->idle.end();
+      room = room_for(entry, *entry->engine, entry->scratch);
+    }
+    if (room == Room::yes) break;
+    if (room == Room::none) return std::nullopt;
+    group_->wait(lock, control);
+    if (entry->dropped != dropped) return std::nullopt;
+    idle = std::ranges::find_if(entry->idle, is_wanted);
+  }
+  entry->used = ++group_->clock;
+  hits_ += hit;
+  ++group_->lent;
   if (idle != entry->idle.end()) {
     Lease lease(*this, entry, idle->bytes, shapes);
     lease.context_ = std::move(idle->context);
     if (idle != std::prev(entry->idle.end())) *idle = std::move(entry->idle.back());
     entry->idle.pop_back();
-    hits_ += hit;
-    ++group_->lent;
     return lease;
   }
-  if (!has_room(lock, entry, *entry->engine, entry->scratch, control)) return std::nullopt;
   entry->idle.reserve(++entry->contexts); // so that giving back needs no memory
   entry->held += entry->scratch;
   scratch_ += entry->scratch;
-  hits_ += hit;
-  ++group_->lent;
   Lease lease(*this, entry, entry->scratch, shapes);
   lock.unlock();
   ContextOptions options;
@@ -211,6 +237,7 @@ void EngineCache::give_back(Lease& lease) noexcept {
     } else {
       --entry.contexts;
       freed = std::move(lease.context_);
+      if (entry.dropped) forget(*entry.engine, *lease.shapes_);
     }
     while (group_->held() > group_->limit && group_->evict_oldest(&entry)) {
     }
@@ -227,23 +254,22 @@ EntryPtr EngineCache::add(ServedShapes served) {
   return entry;
 }
 
-/// Whether an entry may take further bytes: others of the model are evicted, least recently used first, and
-/// contexts that run are waited for.
+/// Whether an entry may take further bytes: others of the model are evicted, least recently used first.
+EngineCache::Room EngineCache::room_for(const EntryPtr& entry, const Engine& engine, std::uint64_t bytes) {
+  if (group_->limit == UINT64_MAX) return Room::yes;
+  if (state_of(engine).account->held() + bytes > group_->limit) return Room::none;
+  while (group_->held() + bytes > group_->limit && group_->evict_oldest(entry.get())) {
+  }
+  if (group_->held() + bytes <= group_->limit) return Room::yes;
+  return group_->lent > 0 ? Room::later : Room::none;
+}
+
+/// The same, once contexts that run have been given back.
 bool EngineCache::has_room(Lock& lock, const EntryPtr& entry, const Engine& engine, std::uint64_t bytes,
                            const Control& control) {
-  if (group_->limit == UINT64_MAX) return true;
-  for (;;) {
-    if (state_of(engine).account->held() + bytes > group_->limit) return false;
-    while (group_->held() + bytes > group_->limit && group_->evict_oldest(entry.get())) {
-    }
-    if (group_->held() + bytes <= group_->limit) return true;
-    if (!entry->idle.empty()) { // contexts for other numbers of threads
-      release_idle(*entry);
-      continue;
-    }
-    if (group_->lent == 0) return false;
-    group_->wait(lock, control);
-  }
+  Room room = room_for(entry, engine, bytes);
+  for (; room == Room::later; room = room_for(entry, engine, bytes)) group_->wait(lock, control);
+  return room == Room::yes;
 }
 
 /// Makes an entry ready, and evicts what is more than the maximum.
@@ -277,13 +303,14 @@ void EngineCache::drop(const EntryPtr& entry) {
   entry->dropped = true;
   release_idle(*entry);
   if (!entry->engine) return;
-  const auto remove = [&](const PartShapes& shapes) {
-    const bool needed =
-        std::ranges::any_of(entries_, [&](const EntryPtr& each) { return opt_of(each->served) == shapes; });
-    if (!needed) state_of(*entry->engine).variants().remove(engine_order(*entry->engine, shapes));
-  };
-  remove(opt_of(entry->served));
-  for (const PartShapes& shapes : entry->others) remove(shapes);
+  forget(*entry->engine, opt_of(entry->served));
+  for (const PartShapes& shapes : entry->others) forget(*entry->engine, shapes);
+}
+
+/// Removes kernels for these shapes from the engine, unless they are an entry's own.
+void EngineCache::forget(const Engine& engine, const PartShapes& shapes) {
+  const auto own = [&](const EntryPtr& entry) { return opt_of(entry->served) == shapes; };
+  if (std::ranges::none_of(entries_, own)) state_of(engine).variants().remove(engine_order(engine, shapes));
 }
 
 void EngineCache::evict(const EntryPtr& entry) {

@@ -17,6 +17,7 @@
 
 #include <lanner/tensorflow.h>
 
+#include "base/limits/account.h"
 #include "tf/convert/cache_rules.h"
 
 namespace lanner::tf {
@@ -31,6 +32,7 @@ struct CacheGroup {
   std::condition_variable changed; ///< An engine was built, or a context was given back.
   std::uint64_t clock = 0;         ///< Number of the last use, for the least recently used.
   std::uint64_t limit = UINT64_MAX;
+  AccountPtr account;   ///< With the environment's settings, for messages; null: the process's.
   std::size_t lent = 0; ///< Contexts that are running.
   std::vector<EngineCache*> caches;
 
@@ -39,6 +41,8 @@ struct CacheGroup {
   /// where there is none but `except`.
   bool evict_oldest(const CacheEntry* except);
   void wait(std::unique_lock<std::mutex>& lock, const Control& control);
+  /// To the environment's log; without the lock.
+  void warn(const std::string& message) const;
 };
 
 /// An engine of the cache: a variant of the part's engine with contexts of its own.
@@ -134,8 +138,10 @@ private:
   using Lock = std::unique_lock<std::mutex>;
   class Turn; ///< To build.
   enum class Built : std::uint8_t { yes, with_new_engine, too_large };
+  enum class Room : std::uint8_t { yes, later, none };
 
   // Looking up; the group's lock is held, except by native() and give_back().
+  EntryPtr found(Lock& lock, const PartShapes& shapes, const Control& control);
   EntryPtr fitting(const PartShapes& shapes) const;
   std::variant<ServedShapes, NativeCause> wanted(const PartShapes& shapes, bool ahead);
   NativeCause native(NativeCause cause, const PartShapes& shapes);
@@ -152,11 +158,13 @@ private:
 
   // Keeping; the group's lock is held.
   EntryPtr add(ServedShapes served);
+  Room room_for(const EntryPtr& entry, const Engine& engine, std::uint64_t bytes);
   bool has_room(Lock& lock, const EntryPtr& entry, const Engine& engine, std::uint64_t bytes,
                 const Control& control);
   void keep(const EntryPtr& entry, const Engine& engine, std::uint64_t scratch);
   void release_idle(CacheEntry& entry);
   void drop(const EntryPtr& entry);
+  void forget(const Engine& engine, const PartShapes& shapes);
   void evict(const EntryPtr& entry);
   EntryPtr oldest(const CacheEntry* except) const;
   std::vector<EntryPtr> ready() const;

@@ -86,6 +86,7 @@ std::shared_ptr<ModelState> made_state(ImportModel flat, const ConvertOptions& o
   auto state = std::make_shared<ModelState>();
   state->options = options;
   state->group->limit = options.memory_limit.value_or(UINT64_MAX);
+  state->group->account = current_account();
   apply_shapes(flat, options.build.shapes);
   state->division = std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), import)
                                                            : divide(std::move(flat), options, import));

@@ -18,6 +18,7 @@ struct Part {
   std::optional<Engine> engine;       ///< Of a native part.
   std::shared_ptr<EngineCache> cache; ///< Of a part that has engines; else null.
   Precision precision;
+  bool use_calibration = true; ///< As its node says: INT8 by calibration, not by ranges in the graph.
   ConvertedPart facts;
 };
 

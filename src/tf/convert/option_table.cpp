@@ -44,7 +44,7 @@ Row named_row(OptionInfo info, std::optional<Value> Options::*member, Name name,
 void add_division_rows(OptionTable<Options>& table) {
   table.push_back(row({.name = "minimum_segment_size",
                        .help = "parts with fewer nodes stay native",
-                       .details = "Identity and constants do not count; -1: everything stays native",
+                       .details = "constants and Identity do not count; -1: everything stays native",
                        .example = "5",
                        .flag = "--min-segment",
                        .metavar = "N",
@@ -144,6 +144,7 @@ void add_cache_rows(OptionTable<Options>& table) {
                       &Options::allow_build_at_runtime));
   table.push_back(row({.name = "native_fallback",
                        .help = "shapes that no engine serves run natively; else they are an error",
+                       .flag_value = false,
                        .no_flag = "the command runs nothing",
                        .no_field = no_conversions},
                       &Options::native_fallback));

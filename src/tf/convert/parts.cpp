@@ -9,6 +9,7 @@
 #include <lanner/log.h>
 
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "calibration/tensorrt_cache.h"
 #include "engine/state.h"
 #include "importers/graph_source.h"
@@ -78,12 +79,14 @@ Engine build_part(const std::shared_ptr<const Division>& division, const PartPla
 
 /// Makes the engines of a part. One thread at a time.
 struct PartMaker {
+  AccountPtr account;
   std::shared_ptr<const Division> division;
   PartPlan plan;
   BuildOptions build, native;
   bool int8_by_graph = false; ///< Without ranges in the graph the engine is in FP16, as TF-TRT had it.
 
   Engine operator()(bool natively, const Control& control) {
+    const AccountScope charged(account); // for messages
     BuildOptions& chosen = natively ? native : build;
     chosen.control = control;
     const auto forget = [](BuildOptions* options) { options->control = {}; }; // the caller's, for this call
@@ -199,14 +202,15 @@ Part engine_part(const ModelState& state, const PartPlan& plan, const std::files
                  std::vector<Items> batches) {
   const ImportNode* node = saved_node(*state.division, plan);
   CacheRules rules = rules_of(state.options, node);
-  PartMaker maker{state.division, plan, state.options.build, native_options(state.options)};
+  PartMaker maker{state.group->account, state.division, plan, state.options.build,
+                  native_options(state.options)};
   maker.build.shapes.clear();
   maker.build.outputs.clear();
   maker.build.calibration.data_file.clear();
   const bool calibrated = !batches.empty();
   maker.build.calibration.data = calibrated ? replayed(std::move(batches)) : CalibrationData();
   if (node) maker.int8_by_graph = take_saved_precision(plan, *node, maker.build);
-  Part part{plan, {}, {}, maker.build.precision, {}};
+  Part part{plan, {}, {}, maker.build.precision, !maker.int8_by_graph, {}};
   const bool shared = maker.build.precision.types == Precision().types;
   if (calibrated && rules.mode == EngineMode::fixed) rules.mode = EngineMode::dynamic;
   part.cache = std::make_shared<EngineCache>(plan.name, rules, state.group, std::move(maker), shared);
@@ -228,7 +232,7 @@ Part engine_part(const ModelState& state, const PartPlan& plan, const std::files
 
 Part native_part(const ModelState& state, const PartPlan& plan) {
   const auto start = std::chrono::steady_clock::now();
-  Part part{plan, build_part(state.division, plan, native_options(state.options)), {}, {}, {}};
+  Part part{plan, build_part(state.division, plan, native_options(state.options)), {}, {}, true, {}};
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   part.facts = {plan.name, false, plan.nodes.size(), part.engine->inputs(), part.engine->outputs(), seconds};
   return part;

@@ -23,11 +23,12 @@ Items run_in(Context& context, const Items& inputs, const Control& control) {
   return results;
 }
 
-PartShapes shapes_of(const PartPlan& plan, const Items& inputs) {
-  PartShapes shapes;
-  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+/// Into a list that is kept from run to run, so that no memory is allocated.
+const PartShapes& shapes_of(const PartPlan& plan, const Items& inputs, PartShapes& shapes) {
+  shapes.resize(plan.inputs.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
     const Tensor& tensor = inputs.at(input_binding(i)).tensor;
-    shapes.push_back(tensor.defined() ? tensor.shape() : Shape());
+    shapes[i] = tensor.defined() ? tensor.shape() : Shape();
   }
   return shapes;
 }
@@ -60,7 +61,7 @@ Items run_parts(const Division& division, const Items& inputs, const PartRun& ru
 }
 
 ModelRun::ModelRun(const ModelState& model, int threads)
-    : model_(model), threads_(threads), natives_(model.parts.size()) {
+    : model_(model), threads_(threads), natives_(model.parts.size()), shapes_(model.parts.size()) {
   for (std::size_t p = 0; p < natives_.size(); ++p)
     if (model.parts[p].engine) natives_[p] = context_of(*model.parts[p].engine, threads);
 }
@@ -73,7 +74,7 @@ Items ModelRun::operator()(const Items& inputs, const Control& control) {
 
 Items ModelRun::run_engine(std::size_t p, const Items& inputs, const Control& control, bool ahead) {
   const Part& part = model_.parts[p];
-  const PartShapes shapes = shapes_of(part.plan, inputs);
+  const PartShapes& shapes = shapes_of(part.plan, inputs, shapes_[p]);
   EngineCache::Taken taken = part.cache->take(shapes, threads_, control, ahead);
   if (auto* lease = std::get_if<Lease>(&taken)) return run_in(lease->context(), inputs, control);
   const auto cause = std::get<NativeCause>(taken);
@@ -113,7 +114,7 @@ void ModelRun::build(std::span<const Items> all, const Control& control) {
     run_parts(*model_.division, inputs, [&](std::size_t p, const Items& items) {
       const Part& part = model_.parts[p];
       if (part.cache && !has_profiles(part)) return run_engine(p, items, control, true);
-      if (part.cache) seen[p].push_back(shapes_of(part.plan, items));
+      if (part.cache) seen[p].push_back(shapes_of(part.plan, items, shapes_[p]));
       return run_natively(p, items, control);
     });
   for (std::size_t p = 0; p < seen.size(); ++p)

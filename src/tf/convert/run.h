@@ -33,6 +33,7 @@ private:
   const ModelState& model_;
   int threads_;
   std::vector<std::optional<Context>> natives_; ///< By part; for a part with engines made when needed.
+  std::vector<PartShapes> shapes_;              ///< By part: of the inputs of the last run.
 };
 
 } // namespace lanner::tf

@@ -141,6 +141,7 @@ EngineNode engine_of(const ModelState& state, const Part& part) {
   }
   node.serialized_segment = segment_bytes(division, part.plan, state.options.build.limits);
   node.precision = precision_name(part.precision);
+  node.use_calibration = part.use_calibration;
   node.calibration_data = part.plan.calibration;
   if (const auto made = part.cache->engine())
     if (const auto table = made->metadata().find("lanner.calibration"); table != made->metadata().end())

@@ -150,3 +150,11 @@ def test_the_command_builds_engines_for_given_shapes(graph, tmp_path):
     assert (out["engines"][0]["built"], out["engines"][0]["evicted"]) == (2, 1)
     assert "the model has no input 'z'" in refuse(*common, "--build-for", "x=2x8,z=1")
     assert "expected a shape of input" in refuse(*common, "--build-for", "z=1")
+
+
+def test_the_report_has_the_engines_by_shape(graph, tmp_path):
+    succeed("convert", graph, "--budget", "0", "--build-for", "x=8x224", "--engine-shapes", "profiles", "--report", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "Engines by shape" in page and "[8, 224] in " in page
+    succeed("convert", graph, "--budget", "0", "--build-for", "x=8x224", "--report", tmp_path / "r.html")
+    assert "[to 8, 224] in " in (tmp_path / "r.html").read_text()
