@@ -60,6 +60,8 @@ CacheRules rules_of(const ImportNode& node) {
   const auto count = number_in(node, "max_cached_engines_count");
   rules.maximum = static_cast<std::size_t>(std::max<std::int64_t>(count.value_or(1), 1));
   rules.max_batch = std::max<std::int64_t>(number_in(node, "max_batch_size").value_or(1), 1);
+  if (const auto* batches = tensorflow::attribute_of<std::vector<std::int64_t>>(node, "cached_engine_batches"))
+    for (const std::int64_t batch : *batches) rules.max_batch = std::max(rules.max_batch, batch); // of 1.x
   rules.build_at_run = number_in(node, "_allow_build_at_runtime").value_or(1) != 0;
   if (number_in(node, "_use_implicit_batch").value_or(1) != 0)
     rules.shapes = EngineShapes::implicit_batch;
