@@ -142,11 +142,13 @@ def engine_statistics() -> list[dict[str, Any]]:
     """What the engines did that this process's TensorFlow holds and has run: a dict for each.
 
     name, id: name of the node; engines of several models may share it, so each engine has a number too
-    engine: whether it was built; else `error` says why
-    folder: of the SavedModel whose plan of it was taken; empty: it was built anew
-    runs, native_runs: by the engine, and by its nodes in TensorFlow
-    native_reasons: how many runs were native by reason
-    build_seconds, threads, contexts: contexts are what several threads need to run it at the same time
+    engine: whether the node has an engine; else, and where engines for some shapes failed, `build_error` says why
+    maximum, built, hits, evicted, cached, weight_bytes: as in ConvertedModel.engines
+    runs, native_runs: runs by the engine that were begun, and runs of the nodes by TensorFlow
+    native: number of the latter by reason
+    folder: of the SavedModel whose plan was taken; empty: the engine is built anew
+    build_seconds: for reading the node, with what it built then
+    threads, contexts: threads of a run; contexts are what several threads need to run it at the same time
     segment_bytes, native_bytes: memory of the native segment as a graph, and in TensorFlow's session (0: none)
     """
     with _lock:

@@ -51,6 +51,7 @@ tf::ConvertOptions options_of(const Node& node, const Settings& settings, int th
   tf::ConvertOptions options;
   options.build.threads = threads;
   if (settings.budget) options.build.budget = *settings.budget;
+  options.native_fallback = false; // TensorFlow runs the native segment
   options.build.environment.set_allocator(&tensorflow_allocator());
   options.build.environment.set_log_callback([name = node.name](LogLevel level, std::string_view message) {
     if (level == LogLevel::warning) warn(fmt::format("{}: {}", name, message));
@@ -77,6 +78,28 @@ std::vector<Tensor> inputs_of(TF_OpKernelContext* context) {
   return inputs;
 }
 
+/// Why the engine does not run, without what liblanner says of its own native runs.
+std::string reason_of(const Error& error) {
+  constexpr std::string_view before = "no engine runs them: ";
+  const std::size_t found = error.message().find(before);
+  return found == std::string::npos ? error.message() : error.message().substr(found + before.size());
+}
+
+std::string json_of(const std::vector<tf::CachedEngine>& engines) {
+  std::vector<std::string> texts;
+  for (const tf::CachedEngine& engine : engines) {
+    JsonObject made, shapes;
+    for (const auto& [input, range] : engine.shapes)
+      shapes.add_raw(input, fmt::format("[{},{},{}]", range.min.to_string(), range.opt.to_string(),
+                                        range.max.to_string()));
+    made.add_raw("shapes", shapes.text());
+    made.add("build_seconds", engine.build_seconds);
+    made.add("bytes", engine.bytes);
+    texts.push_back(made.text());
+  }
+  return fmt::format("[{}]", fmt::join(texts, ","));
+}
+
 bool is_refused_by_environment() {
   const char* const allowed = std::getenv("TF_TRT_ALLOW_ENGINE_NATIVE_SEGMENT_EXECUTION");
   return allowed && (std::string_view(allowed) == "false" || std::string_view(allowed) == "0");
@@ -94,9 +117,9 @@ void change_settings(const Settings& settings) {
   current_settings = settings;
 }
 
-EngineEntry::EngineEntry(Node node, std::string graph, std::string config)
-    : id_(++entries_made), node_(std::move(node)), graph_(std::move(graph)), config_(std::move(config)),
-      settings_(settings()), threads_(threads_of(settings_, config_)) {}
+EngineEntry::EngineEntry(Node node, std::string graph, int threads, const Settings& settings)
+    : id_(++entries_made), node_(std::move(node)), graph_(std::move(graph)), threads_(threads),
+      settings_(settings) {}
 
 void EngineEntry::build() {
   const auto start = std::chrono::steady_clock::now();
@@ -236,7 +259,8 @@ void EngineEntry::run(TF_OpKernelContext* context, const Status& status) {
         return;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::out_of_memory) throw;
-        reason = error.message();
+        reason = reason_of(error);
+        if (reason.ends_with("(build_failed)")) reason += ": " + model_->counters().at(0).build_error;
       }
     }
   } else {
@@ -248,23 +272,33 @@ void EngineEntry::run(TF_OpKernelContext* context, const Status& status) {
 
 std::string EngineEntry::statistics() const {
   const std::scoped_lock lock(mutex_);
-  JsonObject made;
+  tf::EngineCounters counters;
+  if (model_)
+    if (auto all = model_->counters(); !all.empty()) counters = std::move(all.front());
+  JsonObject made, natives;
+  for (const auto& [reason, count] : native_reasons_) natives.add(reason, count);
   made.add("name", node_.name);
   made.add("id", id_);
   made.add("precision", node_.precision);
   made.add("engine", model_.has_value());
-  made.add("error", build_error_.empty() ? session_error_ : build_error_);
   made.add("folder", folder_);
-  made.add("build_seconds", build_seconds_);
   made.add("threads", static_cast<std::uint64_t>(threads_));
+  made.add("maximum", counters.maximum);
+  made.add("built", counters.built);
+  made.add("hits", counters.hits);
+  made.add("evicted", counters.evicted);
   made.add("runs", runs_);
-  made.add("contexts", runners_);
   made.add("native_runs", native_runs_);
+  made.add_raw("native", natives.text());
+  made.add("build_error", !build_error_.empty()    ? build_error_
+                          : session_error_.empty() ? counters.build_error
+                                                   : session_error_);
+  made.add("build_seconds", build_seconds_);
+  made.add_raw("cached", json_of(counters.cached));
+  made.add("weight_bytes", counters.weight_bytes);
   made.add("segment_bytes", static_cast<std::uint64_t>(graph_.size()));
   made.add("native_bytes", native_bytes_);
-  JsonObject reasons;
-  for (const auto& [reason, count] : native_reasons_) reasons.add(reason, count);
-  made.add_raw("native_reasons", reasons.text());
+  made.add("contexts", runners_);
   return made.text();
 }
 
@@ -281,15 +315,17 @@ Entries& entries() {
 
 } // namespace
 
-std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::string config) {
+std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::string_view config) {
+  const Settings now = settings();
+  const int threads = threads_of(now, config);
   const XXH128_hash_t hash =
-      XXH3_128bits_withSeed(graph.data(), graph.size(), XXH3_64bits(config.data(), config.size()));
+      XXH3_128bits_withSeed(graph.data(), graph.size(), static_cast<std::uint64_t>(threads));
   Entries& all = entries();
   const std::scoped_lock lock(all.mutex);
   std::erase_if(all.known, [](const auto& known) { return known.second.expired(); });
   std::weak_ptr<EngineEntry>& known = all.known[{hash.high64, hash.low64}];
   std::shared_ptr<EngineEntry> entry = known.lock();
-  if (!entry) known = entry = std::make_shared<EngineEntry>(node, std::move(graph), std::move(config));
+  if (!entry) known = entry = std::make_shared<EngineEntry>(node, std::move(graph), threads, now);
   return entry;
 }
 

@@ -31,7 +31,7 @@ void change_settings(const Settings& settings);
 /// An engine, or the native segment where there is none. Thread-safe.
 class EngineEntry {
 public:
-  EngineEntry(Node node, std::string graph, std::string config);
+  EngineEntry(Node node, std::string graph, int threads, const Settings& settings);
 
   /// Runs it for one kernel. Throws Error, or leaves TensorFlow's own error in `status`.
   void run(TF_OpKernelContext* context, const Status& status);
@@ -49,14 +49,14 @@ private:
 
   const std::uint64_t id_;
   const Node node_;
-  const std::string graph_, config_; ///< The graph of engine_graph(), and TensorFlow's ConfigProto.
+  const std::string graph_; ///< That of engine_graph().
+  const int threads_;
   const Settings settings_;
 
   std::once_flag built_, opened_;
   std::optional<tf::Model> model_;
   std::unique_ptr<NativeSession> session_;
   double build_seconds_ = 0;
-  int threads_ = 0;
 
   mutable std::mutex mutex_;
   std::vector<tf::Runner> idle_;
@@ -65,8 +65,9 @@ private:
   std::map<std::string, std::uint64_t> native_reasons_;
 };
 
-/// The entry of a node, shared by all kernels of equal nodes. `graph` is that of engine_graph().
-std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::string config);
+/// The entry of a node, shared by all kernels of equal nodes. `graph` is that of engine_graph(), `config`
+/// TensorFlow's ConfigProto.
+std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::string_view config);
 
 /// Those of all engines, as a JSON array.
 std::string all_statistics();

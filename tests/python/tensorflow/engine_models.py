@@ -62,7 +62,7 @@ def engine_node(graph, concrete, name, inputs, form, function="", **attributes):
     attr["workspace_size_bytes"].i = 1 << 30
     attr["use_calibration"].b = False
     attr["max_cached_engines_count"].i = 1
-    attr["cached_engine_batches"].list.i.extend([])
+    attr["cached_engine_batches"].list.i.extend([8] if form == "first" else [])
     attr["fixed_input_size"].b = True
     attr["static_engine"].b = False
     attr["serialized_segment"].s = b""
@@ -72,7 +72,7 @@ def engine_node(graph, concrete, name, inputs, form, function="", **attributes):
         attr["segment_funcdef_name"].s = b""
         if function:
             attr["segment_func"].func.name = function
-        attr["max_batch_size"].i = 1
+        attr["max_batch_size"].i = 8
         attr["profile_strategy"].s = b""
         attr["use_explicit_precision"].b = False
         for hidden in ("_use_implicit_batch", "_allow_build_at_runtime", "_allow_soft_placement", "_profile_generation_mode"):
