@@ -213,6 +213,8 @@ const NativeSession& EngineEntry::session() {
 void EngineEntry::run_native(TF_OpKernelContext* context, const std::string& reason, const Status& status) {
   const CApi& api = c_api();
   errors::check(node_.has_segment || node_.has_function, ErrorCode::unsupported, "{}", reason);
+  errors::check(node_.may_run_natively, ErrorCode::cancelled,
+                "the engine cannot run: {}; the model was converted with use_function_backup=False", reason);
   errors::check(settings_.native_segments && !is_refused_by_environment(), ErrorCode::cancelled,
                 "the engine cannot run: {}; its native segment may not run (native_segments=False, or "
                 "TF_TRT_ALLOW_ENGINE_NATIVE_SEGMENT_EXECUTION)",

@@ -27,6 +27,7 @@ enum Field : protozero::pbf_tag_type {
   entry_value = 2,
   value_list = 1,
   value_s = 2,
+  value_b = 5,
   value_type = 6,
   value_shape = 7,
   value_func = 10,
@@ -60,6 +61,17 @@ std::string_view text_in(std::string_view message, protozero::pbf_tag_type tag) 
   each_field(message, "an attribute", [&](pbf_reader& field) {
     if (field.tag() == tag && field.wire_type() == protozero::pbf_wire_type::length_delimited)
       found = text(field.get_view());
+    else
+      field.skip();
+  });
+  return found;
+}
+
+bool flag_in(std::string_view value) {
+  bool found = false;
+  each_field(value, "an attribute", [&](pbf_reader& field) {
+    if (field.tag() == value_b && field.wire_type() == protozero::pbf_wire_type::varint)
+      found = field.get_bool();
     else
       field.skip();
   });
@@ -283,6 +295,7 @@ Node read_node(std::string_view node_def) {
     if (key == "input_shapes") node.input_shapes = shapes_in(value);
     if (key == "precision_mode") node.precision = text_in(value, value_s);
     if (key == "segment_func") node.function = text_in(text_in(value, value_func), 1);
+    if (key == "_lanner_native_segment") node.may_run_natively = flag_in(value);
     if (key == "segment_funcdef_name") old_function = text_in(value, value_s);
     if (key == "calibration_data") node.calibrated_by_tensorrt = text_in(value, value_s).starts_with("TRT-");
     if (key == folder_attribute) node.folder = unchanged_folder(text_in(value, value_s));

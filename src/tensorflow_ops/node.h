@@ -26,6 +26,7 @@ struct Node {
   bool has_function = false; ///< The library has the function: set by who looked.
   bool calibrated_by_tensorrt = false;
   std::filesystem::path folder; ///< Of the SavedModel, which may have a plan of the engine; empty: not known.
+  bool may_run_natively = true; ///< Off: converted with use_function_backup=False.
 };
 
 /// Reads a NodeDef. Throws Error{bad_data}.
