@@ -53,8 +53,8 @@ tf::ConvertOptions options_of(const Node& node, const Settings& settings, int th
   if (settings.budget) options.build.budget = *settings.budget;
   options.native_fallback = false; // TensorFlow runs the native segment
   options.build.environment.set_allocator(&tensorflow_allocator());
-  options.build.environment.set_log_callback([name = node.name](LogLevel level, std::string_view message) {
-    if (level == LogLevel::warning) warn(fmt::format("{}: {}", name, message));
+  options.build.environment.set_log_callback([](LogLevel level, std::string_view message) {
+    if (level == LogLevel::warning) warn(message);
   });
   for (std::size_t i = 0; i < node.output_types.size(); ++i)
     options.build.outputs.push_back(fmt::format("{}:{}", node.name, i));
@@ -142,11 +142,6 @@ void EngineEntry::build() {
     }
   }
   if (made) failure.clear();
-  if (made && node_.precision == "INT8" && node_.calibrated_by_tensorrt)
-    warn(fmt::format(
-        "{}: it was in INT8 by a calibration of TensorRT's, whose tensors have other names; it is in "
-        "FP32 now",
-        node_.name));
   const std::scoped_lock lock(mutex_);
   model_ = std::move(made);
   build_error_ = std::move(failure);
@@ -210,7 +205,8 @@ const NativeSession& EngineEntry::session() {
   return *session_;
 }
 
-void EngineEntry::run_native(TF_OpKernelContext* context, const std::string& reason, const Status& status) {
+void EngineEntry::run_native(TF_OpKernelContext* context, const std::string& reason, bool is_news,
+                             const Status& status) {
   const CApi& api = c_api();
   errors::check(node_.has_segment || node_.has_function, ErrorCode::unsupported, "{}", reason);
   errors::check(node_.may_run_natively, ErrorCode::cancelled,
@@ -232,7 +228,7 @@ void EngineEntry::run_native(TF_OpKernelContext* context, const std::string& rea
   } catch (const Error& error) {
     errors::fail(error.code(), "{}; {}", reason, error.message());
   }
-  if (is_first)
+  if (is_first && is_news)
     warn(fmt::format("{}: its native segment runs instead of its engine: {}", node_.name, reason));
   std::vector<TensorPtr> owned;
   std::vector<TF_Tensor*> inputs;
@@ -252,6 +248,7 @@ void EngineEntry::run_native(TF_OpKernelContext* context, const std::string& rea
 void EngineEntry::run(TF_OpKernelContext* context, const Status& status) {
   const CurrentContext lends(context);
   std::string reason;
+  bool is_news = true; // liblanner itself has warned of what its cache refuses
   const std::vector<Tensor> inputs = inputs_of(context);
   if (model()) {
     reason = misfit(inputs);
@@ -262,6 +259,7 @@ void EngineEntry::run(TF_OpKernelContext* context, const Status& status) {
       } catch (const Error& error) {
         if (error.code() == ErrorCode::out_of_memory) throw;
         reason = reason_of(error);
+        is_news = reason == error.message();
         if (reason.ends_with("(build_failed)")) reason += ": " + model_->counters().at(0).build_error;
       }
     }
@@ -269,7 +267,7 @@ void EngineEntry::run(TF_OpKernelContext* context, const Status& status) {
     const std::scoped_lock lock(mutex_);
     reason = build_error_;
   }
-  run_native(context, reason, status);
+  run_native(context, reason, is_news, status);
 }
 
 std::string EngineEntry::statistics() const {

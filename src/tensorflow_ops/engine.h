@@ -43,7 +43,7 @@ private:
   const tf::Model* model();
   void build();
   void run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs);
-  void run_native(TF_OpKernelContext* context, const std::string& reason, const Status& status);
+  void run_native(TF_OpKernelContext* context, const std::string& reason, bool is_news, const Status& status);
   const NativeSession& session();
   std::string misfit(const std::vector<Tensor>& inputs) const;
 

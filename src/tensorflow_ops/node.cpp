@@ -297,7 +297,6 @@ Node read_node(std::string_view node_def) {
     if (key == "segment_func") node.function = text_in(text_in(value, value_func), 1);
     if (key == "_lanner_native_segment") node.may_run_natively = flag_in(value);
     if (key == "segment_funcdef_name") old_function = text_in(value, value_s);
-    if (key == "calibration_data") node.calibrated_by_tensorrt = text_in(value, value_s).starts_with("TRT-");
     if (key == folder_attribute) node.folder = unchanged_folder(text_in(value, value_s));
     if (key != "serialized_segment") return;
     const std::string_view bytes = text_in(value, value_s);

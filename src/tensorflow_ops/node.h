@@ -21,10 +21,9 @@ struct Node {
   std::vector<int> input_types, output_types; ///< TF_DataType
   std::vector<NodeShape> input_shapes;        ///< Empty: not said.
   std::string precision;
-  std::string function;      ///< Of the function library, where the native segment may be.
-  bool has_segment = false;  ///< `serialized_segment` is a graph, and not an engine of TensorRT.
-  bool has_function = false; ///< The library has the function: set by who looked.
-  bool calibrated_by_tensorrt = false;
+  std::string function;         ///< Of the function library, where the native segment may be.
+  bool has_segment = false;     ///< `serialized_segment` is a graph, and not an engine of TensorRT.
+  bool has_function = false;    ///< The library has the function: set by who looked.
   std::filesystem::path folder; ///< Of the SavedModel, which may have a plan of the engine; empty: not known.
   bool may_run_natively = true; ///< Off: converted with use_function_backup=False.
 };
