@@ -16,6 +16,7 @@ _FILE = "liblanner-tensorflow.so"
 _ENGINES = ("TRTEngineOp", "LannerEngineOp")
 _OLDEST, _NEWEST_MAJOR = (2, 15), 2
 _lock = threading.Lock()
+_others_engines = False  # TRTEngineOp is TensorFlow's own
 _library: ctypes.CDLL | None = None
 
 
@@ -43,10 +44,13 @@ def _tensorflow() -> Any:
 
 def _name_functions(graph: Any) -> Any:
     """Old nodes name the function with their native segment by text, or not at all. TensorFlow drops functions that nothing
-    names, and its loader looks up the empty name: here they get the attribute that names functions."""
+    names, and its loader looks up the empty name: here they get the attribute that names functions. Where TRTEngineOp is
+    TensorFlow's own, they become LannerEngineOp."""
     functions = {function.signature.name for function in graph.library.function}
     for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
         for node in nodes:
+            if node.op == "TRTEngineOp" and _others_engines:
+                node.op = "LannerEngineOp"
             if node.op not in _ENGINES or ("segment_func" in node.attr and node.attr["segment_func"].func.name):
                 continue
             by_text = node.attr["segment_funcdef_name"].s.decode() if "segment_funcdef_name" in node.attr else ""
@@ -119,7 +123,7 @@ def register(*, threads: int = 0, budget: float | None = None, native_segments: 
     native_segments: where an engine cannot be built or does not take the shapes, TensorFlow runs its nodes;
         False: that is an error
     """
-    global _library
+    global _library, _others_engines
     if threads < 0 or threads > 4096:
         raise ValueError(f"threads {threads}: expected 0 to 4096")
     if budget is not None and budget < 0:
@@ -134,6 +138,7 @@ def register(*, threads: int = 0, budget: float | None = None, native_segments: 
         state = _text(_library.lanner_tensorflow_state)
         if state["error"]:
             raise Unsupported(f"lanner.tf.register: {state['error']}")
+        _others_engines = "TRTEngineOp" not in state["operators"]
         _library.lanner_tensorflow_set(threads, -1.0 if budget is None else budget, native_segments)
     return str(tensorflow.__version__)
 

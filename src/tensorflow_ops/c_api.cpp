@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
+#include <mutex>
 
 #include <lanner/error.h>
 
@@ -64,7 +66,15 @@ CApi resolved() {
 } // namespace
 
 const CApi& c_api() {
-  static const CApi* api = new CApi(resolved()); // used by kernels that die after static objects
+  // Never freed: used by kernels that die after static objects.
+  static std::atomic<const CApi*> known = nullptr;
+  const CApi* api = known.load();
+  if (api && api->missing.empty()) return *api;
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  api = known.load();
+  if (api && api->missing.empty()) return *api;
+  known = api = new CApi(resolved()); // TensorFlow may have been loaded since
   return *api;
 }
 

@@ -153,7 +153,7 @@ struct CApi {
   }
 };
 
-/// Those of the TensorFlow in this process, looked up at the first call.
+/// Those of the TensorFlow in this process, looked up until they are found.
 const CApi& c_api();
 
 /// A TF_Status with its lifetime.

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include <fmt/ranges.h>
@@ -22,17 +23,20 @@ struct Registration {
   std::vector<std::string> operators;
 };
 
-const Registration& registration() {
-  static const Registration* made = [] {
-    auto* tried = new Registration;
-    try {
-      tried->operators = register_operators();
-    } catch (const std::exception& error) {
-      tried->error = error.what();
-    }
-    return tried;
-  }();
-  return *made;
+/// Registers the operators once. What failed is tried again at the next call: this library may be loaded
+/// before TensorFlow.
+Registration registration() {
+  static std::mutex mutex;
+  static auto* done = new Registration{"not tried yet", {}};
+  const std::scoped_lock lock(mutex);
+  if (done->error.empty()) return *done;
+  try {
+    done->operators = register_operators();
+    done->error.clear();
+  } catch (const std::exception& error) {
+    done->error = error.what();
+  }
+  return *done;
 }
 
 char* copied(const std::string& text) {
@@ -59,7 +63,7 @@ LANNER_SHOWN void TF_InitKernel() {
 
 /// A JSON object: `version` of TensorFlow, `operators` that were added, `error` (empty: none).
 LANNER_SHOWN char* lanner_tensorflow_state() {
-  const Registration& done = registration();
+  const Registration done = registration();
   std::vector<std::string> names;
   for (const std::string& name : done.operators) names.push_back(json_text(name));
   JsonObject made;

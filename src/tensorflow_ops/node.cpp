@@ -43,11 +43,11 @@ void each_attribute(std::string_view node, Visit&& visit) {
   each_field(node, "the node", [&](pbf_reader& field) {
     if (field.tag() != node_attr) return field.skip();
     std::string_view key, value;
-    each_field(text(field.get_view()), "an attribute", [&](pbf_reader& entry) {
+    each_field(bytes_of(field), "an attribute", [&](pbf_reader& entry) {
       if (entry.tag() == entry_key)
-        key = text(entry.get_view());
+        key = bytes_of(entry);
       else if (entry.tag() == entry_value)
-        value = text(entry.get_view());
+        value = bytes_of(entry);
       else
         entry.skip();
     });
@@ -60,7 +60,7 @@ std::string_view text_in(std::string_view message, protozero::pbf_tag_type tag) 
   std::string_view found;
   each_field(message, "an attribute", [&](pbf_reader& field) {
     if (field.tag() == tag && field.wire_type() == protozero::pbf_wire_type::length_delimited)
-      found = text(field.get_view());
+      found = bytes_of(field);
     else
       field.skip();
   });
@@ -71,7 +71,7 @@ bool flag_in(std::string_view value) {
   bool found = false;
   each_field(value, "an attribute", [&](pbf_reader& field) {
     if (field.tag() == value_b && field.wire_type() == protozero::pbf_wire_type::varint)
-      found = field.get_bool();
+      found = integer_of(field) != 0;
     else
       field.skip();
   });
@@ -83,7 +83,7 @@ std::vector<int> types_in(std::string_view value) {
   each_field(text_in(value, value_list), "a list of types", [&](pbf_reader& field) {
     if (field.tag() != value_type) return field.skip();
     if (field.wire_type() == protozero::pbf_wire_type::varint) {
-      types.push_back(field.get_enum());
+      types.push_back(static_cast<int>(integer_of(field)));
     } else {
       for (const auto type : field.get_packed_enum()) types.push_back(type);
     }
@@ -96,12 +96,12 @@ NodeShape shape_in(std::string_view message) {
   NodeShape shape{true, {}};
   each_field(message, "a shape", [&](pbf_reader& field) {
     if (field.tag() == unknown_rank) {
-      shape.ranked = !field.get_bool();
+      shape.ranked = !integer_of(field) != 0;
     } else if (field.tag() == dim) {
       std::int64_t& made = shape.dims.emplace_back(0);
-      each_field(text(field.get_view()), "a shape", [&](pbf_reader& member) {
+      each_field(bytes_of(field), "a shape", [&](pbf_reader& member) {
         if (member.tag() == size)
-          made = member.get_int64();
+          made = integer_of(member);
         else
           member.skip();
       });
@@ -116,7 +116,7 @@ std::vector<NodeShape> shapes_in(std::string_view value) {
   std::vector<NodeShape> shapes;
   each_field(text_in(value, value_list), "a list of shapes", [&](pbf_reader& field) {
     if (field.tag() == value_shape)
-      shapes.push_back(shape_in(text(field.get_view())));
+      shapes.push_back(shape_in(bytes_of(field)));
     else
       field.skip();
   });
@@ -144,7 +144,7 @@ bool is_segment(std::string_view bytes) {
     each_field(bytes, "the segment", [&](pbf_reader& field) {
       if (field.tag() > graph_versions) errors::fail(ErrorCode::bad_data, "not a GraphDef");
       if (field.tag() != graph_node) return field.skip();
-      has_output |= number_after(text_in(text(field.get_view()), node_name), "OutputPH_").has_value();
+      has_output |= number_after(text_in(bytes_of(field), node_name), "OutputPH_").has_value();
     });
   } catch (const Error&) {
     return false;
@@ -215,11 +215,11 @@ void add_callees(std::string_view node, std::vector<std::string_view>& names) {
       if ((tag != value_func && tag != value_list) ||
           field.wire_type() != protozero::pbf_wire_type::length_delimited)
         return field.skip();
-      const std::string_view message = text(field.get_view());
+      const std::string_view message = bytes_of(field);
       if (tag == value_func) return names.push_back(text_in(message, 1));
       each_field(message, "a list", [&](pbf_reader& one) {
         if (one.tag() != list_func) return one.skip();
-        names.push_back(text_in(text(one.get_view()), 1));
+        names.push_back(text_in(bytes_of(one), 1));
       });
     });
   });
@@ -233,19 +233,19 @@ NativeGraph graph_of_segment(std::string_view segment) {
   pbf_writer graph(made.graph_def);
   each_field(segment, "the segment", [&](pbf_reader& field) {
     if (field.tag() != graph_node) return copy_field(field, graph);
-    const auto view = field.get_view();
-    const std::string name(text_in(text(view), node_name));
-    const std::string_view op = text_in(text(view), node_op);
+    const std::string_view node = bytes_of(field);
+    const std::string name(text_in(node, node_name));
+    const std::string_view op = text_in(node, node_op);
     const auto input = number_after(name, "InputPH_"), output = number_after(name, "OutputPH_");
     if (input) inputs[*input] = name;
-    if (output) outputs[*output] = op == "_Retval" ? std::string(text_in(text(view), node_input)) : name;
+    if (output) outputs[*output] = op == "_Retval" ? std::string(text_in(node, node_input)) : name;
     if (op == "_Retval") return;
-    if (op != "_Arg") return graph.add_bytes(graph_node, view);
+    if (op != "_Arg") return graph.add_bytes(graph_node, node.data(), node.size());
     int type = 0;
-    each_attribute(text(view), [&](std::string_view key, std::string_view value) {
+    each_attribute(node, [&](std::string_view key, std::string_view value) {
       if (key == "T")
         each_field(value, "a type", [&](pbf_reader& member) {
-          member.tag() == value_type ? void(type = member.get_enum()) : member.skip();
+          member.tag() == value_type ? void(type = static_cast<int>(integer_of(member))) : member.skip();
         });
     });
     add_placeholder(graph, name, type, nullptr);
@@ -312,7 +312,7 @@ std::string functions_for(std::string_view library, std::string_view name) {
   std::map<std::string_view, std::string_view> known; // functions by name
   each_field(library, "the function library", [&](pbf_reader& field) {
     if (field.tag() != library_function) return field.skip();
-    const std::string_view function = text(field.get_view());
+    const std::string_view function = bytes_of(field);
     known[text_in(text_in(function, function_signature), 1)] = function;
   });
   std::map<std::string_view, std::string_view> wanted;
@@ -323,7 +323,7 @@ std::string functions_for(std::string_view library, std::string_view name) {
     if (found == known.end() || !wanted.insert(*found).second) continue;
     each_field(found->second, "a function", [&](pbf_reader& field) {
       if (field.tag() == function_node)
-        add_callees(text(field.get_view()), open);
+        add_callees(bytes_of(field), open);
       else
         field.skip();
     });
@@ -348,11 +348,11 @@ std::string engine_graph(std::string_view node_def, const Node& node, const std:
     for (std::size_t i = 0; i < node.input_types.size(); ++i) made.add_string(node_input, input_name(i));
     each_field(node_def, "the node", [&](pbf_reader& field) {
       if (field.tag() != node_attr) return field.skip();
-      const auto entry = field.get_view();
-      const std::string_view key = text_in(text(entry), entry_key);
+      const std::string_view entry = bytes_of(field);
+      const std::string_view key = text_in(entry, entry_key);
       const bool dropped = key == folder_attribute || (key == "static_engine" && node.has_segment) ||
                            (key == "serialized_segment" && !node.has_segment);
-      if (!dropped) made.add_bytes(node_attr, entry);
+      if (!dropped) made.add_bytes(node_attr, entry.data(), entry.size());
     });
   }
   if (!functions.empty()) graph.add_bytes(graph_library, functions.data(), functions.size());
@@ -365,7 +365,7 @@ NativeGraph native_graph(std::string_view engine_graph) {
   each_field(engine_graph, "the graph", [&](pbf_reader& field) {
     if (field.tag() != graph_node && field.tag() != graph_library) return field.skip();
     const auto tag = field.tag();
-    const std::string_view message = text(field.get_view());
+    const std::string_view message = bytes_of(field);
     if (tag == graph_library)
       library = message;
     else if (text_in(message, node_op) == "TRTEngineOp")

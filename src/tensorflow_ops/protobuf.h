@@ -1,6 +1,7 @@
 #pragma once
 // Walks over serialised messages.
 
+#include <cstdint>
 #include <string_view>
 
 #include <protozero/pbf_reader.hpp>
@@ -12,6 +13,19 @@ namespace lanner::tensorflow_ops {
 
 inline std::string_view text(const protozero::data_view& view) {
   return {view.data(), view.size()};
+}
+
+/// The bytes of the field that the reader is at: text, bytes or a message.
+inline std::string_view bytes_of(protozero::pbf_reader& reader) {
+  if (reader.wire_type() != protozero::pbf_wire_type::length_delimited)
+    throw protozero::unknown_pbf_wire_type_exception();
+  return text(reader.get_view());
+}
+/// The integer that the reader is at.
+inline std::int64_t integer_of(protozero::pbf_reader& reader) {
+  if (reader.wire_type() != protozero::pbf_wire_type::varint)
+    throw protozero::unknown_pbf_wire_type_exception();
+  return reader.get_int64();
 }
 
 /// Calls `visit(reader)` at each field, which must read or skip it. Throws Error{bad_data} for bytes that are

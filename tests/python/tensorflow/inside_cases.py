@@ -374,6 +374,23 @@ def case_lanner_engine_op(folder):
     close(session_run(graph, "y0:0", {"x0:0": x}), network(x)[0])
 
 
+def case_tensorflows_own_engines_become_ours(folder):
+    """As where TensorFlow has TRTEngineOp itself, which no package of these releases for CPUs has."""
+    keras_model(folder / "keras", small_network, (16, 16, 3))
+    converted(folder / "keras", folder / "converted")
+    _tf_operators._others_engines = True
+    try:
+        call = signature(folder / "converted")
+        graph, _ = one_engine()
+        x = numbers(2, 8, 8, 3)
+        expected = network(x)[0]
+        close(session_run(graph, "y0:0", {"x0:0": x}), expected)
+    finally:
+        _tf_operators._others_engines = False
+    assert {node.op for node in call.loaded.signatures["serving_default"].graph.as_graph_def().node} >= {"LannerEngineOp"}
+    call(numbers(2, 16, 16, 3))
+
+
 def case_calibration_is_said_to_be_elsewhere(folder):
     raises(lambda: OPERATORS.get_calibration_data_op(resource_name="TRTEngineOp_0"), "lanner.tf.convert")
 

@@ -96,6 +96,13 @@ def test_the_library_needs_no_tensorflow():
     assert json.loads(library.lanner_tensorflow_statistics()) == []
 
 
+@needs_tensorflow
+def test_the_library_may_be_loaded_before_tensorflow(tmp_path):
+    script = f"import ctypes\nctypes.CDLL({str(LIBRARY)!r})\nimport lanner\nprint(lanner.tf.register())"
+    run = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, timeout=120, env=environment(tmp_path))
+    assert run.returncode == 0 and run.stdout.startswith("2."), run.stderr[-2000:]
+
+
 @pytest.mark.parametrize("version, message", [(None, "cannot be imported"), ("2.14.1", "TensorFlow 2.14.1; expected 2.15"), ("3.0.0", "TensorFlow 3.0.0; expected 2.15")])
 def test_a_missing_or_unknown_tensorflow_is_one_line(tmp_path, version, message):
     if version:
