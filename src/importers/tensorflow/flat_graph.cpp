@@ -21,6 +21,28 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
+std::string flat_name(const Names& names, const std::string& name) {
+  const auto found = names.find(name);
+  return found == names.end() ? name : found->second;
+}
+
+/// The body of a conditional or loop, which reads outer values by name, with their flat names.
+std::shared_ptr<ImportGraph> with_flat_names(const ImportGraph& graph, Names names) {
+  auto made = std::make_shared<ImportGraph>(graph);
+  for (const ImportValue& input : made->inputs) names.erase(input.name);
+  for (const auto& [name, value] : made->constants) names.erase(name);
+  for (const ImportNode& node : made->nodes)
+    for (const std::string& output : node.outputs) names.erase(output);
+  for (ImportNode& node : made->nodes) {
+    for (std::string& input : node.inputs) input = flat_name(names, input);
+    for (auto& [name, attribute] : node.attributes)
+      if (auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value); inner && *inner)
+        *inner = with_flat_names(**inner, names);
+  }
+  for (ImportValue& output : made->outputs) output.name = flat_name(names, output.name);
+  return made;
+}
+
 /// Inlines one graph's calls, and those of the functions that it calls.
 class Inliner {
 public:
@@ -42,11 +64,6 @@ public:
   std::vector<ImportNode> made;
 
 private:
-  static std::string known(const Names& names, const std::string& name) {
-    const auto found = names.find(name);
-    return found == names.end() ? name : found->second;
-  }
-
   static void settle(ImportNode& node, const ImportNode* caller) {
     for (auto& [name, attribute] : node.attributes) {
       if (attribute.reference.empty() || !caller) continue;
@@ -61,7 +78,7 @@ private:
     count_bytes(sizeof(ImportNode) + (node.outputs.size() + 2) * (prefix.size() + node.name.size()));
     ImportNode copy = node;
     copy.name = prefix + node.name;
-    for (std::string& input : copy.inputs) input = known(names, input);
+    for (std::string& input : copy.inputs) input = flat_name(names, input);
     for (std::string& output : copy.outputs) {
       if (output.empty()) continue;
       const std::string flat = prefix + output;
@@ -69,6 +86,9 @@ private:
       output = flat;
     }
     for (std::string& control : copy.controls) control = prefix + control;
+    for (auto& [name, attribute] : copy.attributes)
+      if (auto* body = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value); body && *body)
+        *body = with_flat_names(**body, names);
     settle(copy, caller);
     made.push_back(std::move(copy));
   }
@@ -86,14 +106,14 @@ private:
           one_line(node.op, longest_name), node.inputs.size(), function.inputs.size());
     Names inner;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      inner[function.inputs[i]] = known(names, node.inputs[i]);
+      inner[function.inputs[i]] = flat_name(names, node.inputs[i]);
     ImportNode settled = node;
     settle(settled, caller);
     calls_.push_back(&function);
     add(function.nodes, prefix + node.name + "/", inner, &settled);
     calls_.pop_back();
     for (std::size_t i = 0; i < std::min(node.outputs.size(), function.outputs.size()); ++i)
-      names[node.outputs[i]] = known(inner, function.outputs[i]);
+      names[node.outputs[i]] = flat_name(inner, function.outputs[i]);
   }
 
   const ImportModel& model_;
