@@ -1,6 +1,6 @@
 """Models with TRTEngineOp nodes in the forms that TF-TRT's releases wrote, from the facts of the formats: no TF-TRT takes part.
 
-Used by operators_inside.py, in a Python whose TensorFlow knows the operators.
+Used by inside_support.py, in a Python whose TensorFlow knows the operators.
 """
 
 import tensorflow as tf
@@ -95,6 +95,7 @@ def engine_graph(concrete, form):
         node.attr["dtype"].type = tensor.dtype.as_datatype_enum
         node.attr["shape"].shape.CopyFrom(shape_proto(tensor.shape))
     inputs = [f"x{i}" for i in range(len(concrete.inputs))]
+    graph.library.CopyFrom(concrete.graph.as_graph_def().library)
     if form in ("first_static", "last_function"):
         graph.library.function.add().CopyFrom(segment_function(concrete, name + NATIVE))
     if form == "first_static":  # bytes of TensorRT's, which nobody here reads

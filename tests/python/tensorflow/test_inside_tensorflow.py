@@ -20,7 +20,8 @@ ROOT = HERE.parents[2]
 LIBRARY = ROOT / "build" / "lib" / "liblanner-tensorflow.so"
 SHARED = ROOT.parent / "shared" / "data" / "models"
 PYTHONS = {"newest": PYTHON, "oldest": os.environ.get("LANNER_TENSORFLOW_OLDEST_PYTHON")}
-CASES = re.findall(r"^def (case_\w+)", (HERE / "inside_cases.py").read_text(), re.MULTILINE)
+PARTS = [(HERE / f"inside_{part}.py").read_text() for part in ("engines", "native", "files")]
+CASES = [name for part in PARTS for name in re.findall(r"^def (case_\w+)", part, re.MULTILINE)]
 FORMS = re.findall(r'"(\w+)"', re.search(r"^FORMS = (.*)", (HERE / "engine_models.py").read_text(), re.MULTILINE)[1])
 
 
@@ -31,7 +32,7 @@ def environment(folder):
     packages = folder / "packages"
     packages.mkdir()
     (packages / "nanobind_backend").symlink_to(Path(nanobind_backend.__file__).parent)
-    return os.environ | {"PYTHONPATH": f"{ROOT / 'build' / 'python'}:{packages}", "CUDA_VISIBLE_DEVICES": ""}
+    return os.environ | {"PYTHONPATH": f"{ROOT / 'build' / 'python'}:{packages}", "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
@@ -67,8 +68,8 @@ def test_a_converted_model_runs_through_the_c_api(tmp_path):
     (engine,) = [part for part in model.parts if part["engine"] and part["outputs"][0].shape[-1] == 5]
     input_name = model.inputs[0].name
     (expected,) = model({input_name: x}).values()
-    command = [PYTHON, HERE / "inside_c_api.py", tensorflow, LIBRARY, tmp_path / "converted", graph_name(tmp_path / "converted"), engine["name"], tmp_path / "data.npz"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
+    arguments = [tensorflow, LIBRARY, tmp_path / "converted", graph_name(tmp_path / "converted"), engine["name"], tmp_path / "data.npz"]
+    run = subprocess.run([PYTHON, HERE / "inside_c_api.py", *arguments], capture_output=True, text=True, timeout=120, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
     assert run.returncode == 0, run.stderr[-3000:]
     np.testing.assert_allclose(np.load(tmp_path / "data.npz.y.npy"), np.asarray(expected), rtol=1e-5, atol=1e-6)
 
@@ -103,15 +104,16 @@ def test_the_library_may_be_loaded_before_tensorflow(tmp_path):
     assert run.returncode == 0 and run.stdout.startswith("2."), run.stderr[-2000:]
 
 
-@pytest.mark.parametrize("version, message", [(None, "cannot be imported"), ("2.14.1", "TensorFlow 2.14.1; expected 2.15"), ("3.0.0", "TensorFlow 3.0.0; expected 2.15")])
+@pytest.mark.parametrize(
+    "version, message", [(None, "cannot be imported"), ("2.14.1", "TensorFlow 2.14.1; expected 2.15"), ("3.0.0", "TensorFlow 3.0.0; expected 2.15")]
+)
 def test_a_missing_or_unknown_tensorflow_is_one_line(tmp_path, version, message):
     if version:
         (tmp_path / "tensorflow.py").write_text(f"__version__ = {version!r}\n")
     else:
         (tmp_path / "tensorflow.py").write_text("raise ImportError('there is none')\n")
     script = "import lanner\nassert lanner.tf.engine_statistics() == []\ntry:\n    lanner.tf.register()\nexcept lanner.Unsupported as error:\n    print(error)"
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
-    )
+    paths = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=paths)
     assert run.returncode == 0, run.stderr
     assert message in run.stdout and run.stdout.count("\n") == 1, run.stdout
