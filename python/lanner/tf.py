@@ -1,7 +1,9 @@
 """TensorFlow models, converted in whole or in part, without TensorFlow in the process.
 
 >>> model = lanner.tf.convert("saved_model/")
+>>> model.build([{"x": x[:1]}, {"x": x}])
 >>> model({"x": x})["y"]
+>>> model.engines[0]["hits"]
 >>> model.save("converted/")
 >>> lanner.tf.load("converted/")
 """

@@ -155,8 +155,10 @@ private:
   std::vector<std::vector<std::size_t>> readers_;
 };
 
-/// Values that a part reads from outside and gives to others. A constant from outside is no input.
-void set_bindings(PartPlan& part, const ImportModel& flat, const FlatIndex& index) {
+/// Values that a part reads from outside and gives to others or as `results` of the model. A constant from
+/// outside is no input.
+void set_bindings(PartPlan& part, const ImportModel& flat, const FlatIndex& index,
+                  const std::set<std::string_view>& results) {
   const std::set<std::uint32_t> inside(part.nodes.begin(), part.nodes.end());
   std::set<std::string_view> seen;
   for (const std::uint32_t n : part.nodes)
@@ -165,14 +167,13 @@ void set_bindings(PartPlan& part, const ImportModel& flat, const FlatIndex& inde
       if (made && (inside.contains(made->node) || index.is_constant(made->node))) continue;
       if (seen.insert(input).second) part.inputs.push_back(input);
     }
-  std::set<std::string_view> read;
-  for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n)
-    if (!inside.contains(n))
-      for (const std::string& input : flat.graph.nodes[n].inputs) read.insert(input);
-  for (const ImportValue& output : flat.graph.outputs) read.insert(output.name);
+  const auto leaves = [&](const std::string& output) {
+    const auto outside = [&](std::uint32_t reader) { return !inside.contains(reader); };
+    return results.contains(output) || std::ranges::any_of(index.readers(output), outside);
+  };
   for (const std::uint32_t n : part.nodes)
     for (const std::string& output : flat.graph.nodes[n].outputs)
-      if (!output.empty() && read.contains(output)) part.outputs.push_back(output);
+      if (!output.empty() && leaves(output)) part.outputs.push_back(output);
 }
 
 /// Constant outputs of the model: nothing else computes them.
@@ -189,8 +190,10 @@ void add_parts(Division& division, const FlatIndex& index, std::vector<Indices> 
                const std::vector<std::string>& names) {
   const std::vector<ImportNode>& nodes = division.flat.graph.nodes;
   std::size_t natives = 0;
+  std::set<std::string_view> results;
+  for (const ImportValue& output : division.flat.graph.outputs) results.insert(output.name);
   const auto add = [&](PartPlan part) {
-    set_bindings(part, division.flat, index);
+    set_bindings(part, division.flat, index, results);
     if (!part.outputs.empty()) division.parts.push_back(std::move(part));
   };
   PartOrder order(nodes, index, engines);
@@ -276,10 +279,11 @@ const Type& type_of(const Division& division, const std::string& value) {
 }
 
 Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import) {
-  Division division{std::move(flat), {}, {}, {}};
+  Division division{std::move(flat), {}, {}, {}, {}};
   require_values(division.flat.graph);
   division.trial = tensorflow::try_nodes(division.flat, import);
-  const FlatIndex index(division.flat.graph.nodes);
+  division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes);
+  const FlatIndex& index = *division.index;
   const SegmenterGraph graph = segmenter_graph(division.flat, division.trial, index);
   const Segmentation segmentation = segment_graph(graph, segmenter_options(options));
   for (const ImportNode& node : division.flat.graph.nodes)
@@ -303,7 +307,7 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
 }
 
 Division divide_as_saved(ImportModel flat, const ImportOptions& import) {
-  Division division{std::move(flat), {}, {}, {}};
+  Division division{std::move(flat), {}, {}, {}, {}};
   require_values(division.flat.graph);
   division.trial = tensorflow::try_nodes(division.flat, import);
   std::vector<Indices> engines;
@@ -322,7 +326,8 @@ Division divide_as_saved(ImportModel flat, const ImportOptions& import) {
     names.push_back(node.name);
   }
   require_rules(division);
-  add_parts(division, FlatIndex(division.flat.graph.nodes), std::move(engines), names);
+  division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes);
+  add_parts(division, *division.index, std::move(engines), names);
   take_precision(division);
   return division;
 }
@@ -333,7 +338,6 @@ ImportModel part_model(const Division& division, const PartPlan& part, const Lim
   model.dtype_of = flat.dtype_of;
   model.graph.name = part.name;
   model.functions = flat.functions;
-  const FlatIndex index(flat.graph.nodes);
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
     const std::string& name = part.inputs[i];
@@ -349,7 +353,7 @@ ImportModel part_model(const Division& division, const PartPlan& part, const Lim
     model.graph.inputs.push_back({name, std::move(type), input_binding(i)});
   }
   std::set<std::uint32_t> chosen(part.nodes.begin(), part.nodes.end());
-  index.add_constants(chosen);
+  division.index->add_constants(chosen);
   std::vector<ImportNode> nodes;
   for (const std::uint32_t n : chosen) nodes.push_back(flat.graph.nodes[n]);
   model.graph.nodes = tensorflow::inlined(model, nodes, "", names, limits);

@@ -2,6 +2,7 @@
 // A TensorFlow model divided into engines and native parts.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,14 @@ struct PartPlan {
   std::string calibration; ///< Its calibration data: a table of Lanner's or a cache of TensorRT's.
 };
 
+class FlatIndex;
+
 struct Division {
   ImportModel flat;
   NodeTrial trial;
   std::vector<ConvertedNode> nodes;
-  std::vector<PartPlan> parts; ///< In the order in which they run.
+  std::vector<PartPlan> parts;            ///< In the order in which they run.
+  std::shared_ptr<const FlatIndex> index; ///< Of the nodes of `flat`.
 };
 
 /// Divides a flat model by TF-TRT's rules.

@@ -29,11 +29,11 @@ struct CacheEntry;
 /// or runs.
 struct CacheGroup {
   std::mutex mutex;
-  std::condition_variable changed; ///< An engine was built, or a context was given back.
-  std::uint64_t clock = 0;         ///< Number of the last use, for the least recently used.
-  std::uint64_t limit = UINT64_MAX;
-  AccountPtr account;   ///< With the environment's settings, for messages; null: the process's.
-  std::size_t lent = 0; ///< Contexts that are running.
+  std::condition_variable changed;  ///< An engine was built, or a context was given back.
+  std::uint64_t clock = 0;          ///< Number of the last use, for the least recently used.
+  std::uint64_t limit = UINT64_MAX; ///< Set before the first use.
+  AccountPtr account;               ///< With the environment's settings, for messages; null: the process's.
+  std::size_t lent = 0;             ///< Contexts that are running.
   std::vector<EngineCache*> caches;
 
   std::uint64_t held() const; ///< Bytes of the engines of all caches and their contexts.

@@ -13,10 +13,12 @@ bool differs_by_run(const ImportNode& node) {
 
 } // namespace
 
-FlatIndex::FlatIndex(const std::vector<ImportNode>& nodes) : nodes_(nodes), constant_(nodes.size()) {
-  for (std::uint32_t n = 0; n < nodes.size(); ++n)
+FlatIndex::FlatIndex(std::span<const ImportNode> nodes) : nodes_(nodes), constant_(nodes.size()) {
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    for (const std::string& input : nodes[n].inputs) readers_[input].push_back(n);
     for (std::uint32_t i = 0; i < nodes[n].outputs.size(); ++i)
       if (!nodes[n].outputs[i].empty()) makers_.emplace(nodes[n].outputs[i], NodeOutput{n, i});
+  }
   for (std::uint32_t n = 0; n < nodes.size(); ++n)
     constant_[n] = nodes[n].op == "Const" ||
                    (!nodes[n].inputs.empty() && nodes[n].controls.empty() && !differs_by_run(nodes[n]) &&
@@ -26,6 +28,11 @@ FlatIndex::FlatIndex(const std::vector<ImportNode>& nodes) : nodes_(nodes), cons
 const NodeOutput* FlatIndex::maker(std::string_view value) const {
   const auto found = makers_.find(value);
   return found == makers_.end() ? nullptr : &found->second;
+}
+
+std::span<const std::uint32_t> FlatIndex::readers(std::string_view value) const {
+  const auto found = readers_.find(value);
+  return found == readers_.end() ? std::span<const std::uint32_t>() : found->second;
 }
 
 bool FlatIndex::is_constant(std::string_view value) const {

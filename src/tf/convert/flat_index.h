@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,15 @@
 
 namespace lanner::tf {
 
-/// Refers to the nodes, which are in topological order and outlive it.
+/// Refers to the nodes' memory, which outlives it; they are in topological order.
 class FlatIndex {
 public:
-  explicit FlatIndex(const std::vector<ImportNode>& nodes);
+  explicit FlatIndex(std::span<const ImportNode> nodes);
 
   /// The node and output that make a value; null for an input of the graph.
   const NodeOutput* maker(std::string_view value) const;
+  /// The nodes that read a value.
+  std::span<const std::uint32_t> readers(std::string_view value) const;
   /// Whether the node is a constant, or computes the same in every run from constants. Such nodes belong to
   /// whatever reads them.
   bool is_constant(std::uint32_t node) const { return constant_[node]; }
@@ -28,8 +31,9 @@ public:
   void add_constants(std::set<std::uint32_t>& nodes) const;
 
 private:
-  const std::vector<ImportNode>& nodes_;
+  std::span<const ImportNode> nodes_;
   std::map<std::string_view, NodeOutput> makers_;
+  std::map<std::string_view, std::vector<std::uint32_t>> readers_;
   std::vector<bool> constant_;
 };
 

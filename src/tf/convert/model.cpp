@@ -120,10 +120,10 @@ std::shared_ptr<ModelState> read_state(const SourcePtr& model, const ConvertOpti
       });
 }
 
-/// `2 engines of at most 16, 3 built, 5 hits, 1 evicted; natively: 4 outside_profiles`.
+/// `engines: 2 of at most 16, 3 built, 5 hits, 1 evicted; 4 runs natively: outside_profiles`.
 std::string counters_text(const EngineCounters& counters) {
   std::string text =
-      fmt::format("  {} engines of at most {}, {} built, {} hits, {} evicted", counters.cached.size(),
+      fmt::format("  engines: {} of at most {}, {} built, {} hits, {} evicted", counters.cached.size(),
                   counters.maximum, counters.built, counters.hits, counters.evicted);
   for (const auto& [cause, runs] : counters.native)
     text += fmt::format("; {} runs natively: {}", runs, to_string(cause));

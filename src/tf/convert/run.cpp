@@ -81,7 +81,7 @@ Items ModelRun::run_engine(std::size_t p, const Items& inputs, const Control& co
   check(model_.options.native_fallback, ErrorCode::unsupported,
         "inputs {}: native_fallback is off, and no engine runs them: {} ({})", shapes_text(shapes),
         sentence(cause), to_string(cause));
-  return run_natively(p, inputs, control, cause != NativeCause::memory_limit);
+  return run_natively(p, inputs, control, model_.group->limit == UINT64_MAX);
 }
 
 /// `keep`: the context stays for the next run.

@@ -60,6 +60,36 @@ def test_kernels_of_a_converted_model_are_timed_ahead(models):
 
 
 @needs_tensorflow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "static", "max_batch_size": 8},
+        {"mode": "dynamic", "engine_shapes": "implicit_batch", "maximum_cached_engines": 1},
+        {"mode": "dynamic", "profile_strategy": "Range"},
+        {"mode": "dynamic", "profile_strategy": "Optimal", "denied_operators": ["Conv2D"], "minimum_segment_size": 2},
+        {"allow_build_at_runtime": False},
+    ],
+    ids=["static", "implicit", "range", "optimal-in-parts", "unbuilt"],
+)
+def test_all_modes_of_engines_give_tensorflows_answers(models, tmp_path, options):
+    folder, answers = models[0] / "keras", models[1]["keras"]
+    (x,), (y,) = answers["inputs"], answers["outputs"]
+    model = lanner.tf.convert(folder, budget=0, **options)
+    name = model.inputs[0].name
+    if "profile_strategy" in options:
+        model.build([{name: x[:1]}, {name: x}])
+    for given in (model, model, None):
+        if given is None:
+            model.save(tmp_path / "saved")
+            given = lanner.tf.load(tmp_path / "saved", budget=0)
+        for rows in (1, len(x)):
+            np.testing.assert_allclose(run(given, x[:rows]), y[:rows], rtol=1e-5, atol=1e-6)
+        for engine in given.engines:
+            natively = {"not_built"} if options.get("allow_build_at_runtime") is False else set()
+            assert set(engine["native"]) == natively, engine
+
+
+@needs_tensorflow
 def test_signatures_branches_and_loops(models):
     folder, answers = models[0] / "signatures", models[1]["signatures"]
     with pytest.raises(lanner.InvalidArgument, match="name one: branches, look_up"):
