@@ -124,6 +124,14 @@ TEST(Convert, ASavedModelLoadsWithAndWithoutItsPlans) {
   }
 }
 
+TEST(Convert, TuneAtRunConcernsEnginesAlone) {
+  tf::ConvertOptions options = plain();
+  options.denied_operators = {"Exp"};
+  options.build.tune_at_run = true;
+  options.build.budget = 0.1;
+  expect_near(run(convert(chain(), options), sample), expected(sample));
+}
+
 TEST(Convert, OneNodeThatCannotBeConvertedIsNamedWithItsReason) {
   const std::string file = graph_def({placeholder("x", f32, {-1, 2}), node({"odd", "NoSuchOperator", {"x"}}),
                                       node({"y", "Neg", {"odd"}, {type("T", f32)}})});

@@ -54,6 +54,13 @@ tf::ConvertOptions plain() {
   return options;
 }
 
+/// Kernels that do not depend on how long checks take, so that two models need the same memory.
+tf::ConvertOptions same_memory() {
+  tf::ConvertOptions options = plain();
+  options.build.deterministic = true;
+  return options;
+}
+
 tf::Model convert(const std::string& file, const tf::ConvertOptions& options) {
   const auto held = std::make_shared<const std::string>(file); // the model keeps views of it
   return tf::Model::convert(open_bytes(std::as_bytes(std::span(*held)), held), options);
@@ -288,14 +295,14 @@ TEST(EngineCache, NativeRunsAreInTheModelsOwnTypes) {
 }
 
 TEST(EngineMemory, TheLeastRecentlyUsedEngineGoesWhereTheLimitIsReached) {
-  const tf::Model free = convert(network(), plain());
+  const tf::Model free = convert(network(), same_memory());
   std::uint64_t weights = 0, largest = 0;
   for (const std::int64_t rows : {256, 512}) expect_answer(free, rows);
   weights = counters(free).weight_bytes;
   for (const tf::CachedEngine& engine : counters(free).cached) largest = std::max(largest, engine.bytes);
   ASSERT_GE(largest, 512u * width * 4) << "scratch memory for values between products";
 
-  tf::ConvertOptions options = plain();
+  tf::ConvertOptions options = same_memory();
   options.memory_limit = weights + largest + 4096;
   const tf::Model one = convert(network(), options);
   for (const std::int64_t rows : {256, 512, 512}) expect_answer(one, rows);
@@ -314,9 +321,9 @@ TEST(EngineMemory, TheLeastRecentlyUsedEngineGoesWhereTheLimitIsReached) {
 }
 
 TEST(EngineMemory, ASecondRunAtATimeWaitsForTheFirst) {
-  const tf::Model free = convert(network(), plain());
+  const tf::Model free = convert(network(), same_memory());
   expect_answer(free, 512);
-  tf::ConvertOptions options = plain();
+  tf::ConvertOptions options = same_memory();
   options.memory_limit = counters(free).weight_bytes + counters(free).cached.at(0).bytes + 4096;
   const tf::Model model = convert(network(), options);
   const std::vector<float> wanted = answer(native_model(), 512);

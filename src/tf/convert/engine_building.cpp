@@ -39,22 +39,25 @@ std::uint64_t pinned(const Engine& engine, const PartShapes& shapes, int threads
 
 } // namespace
 
-/// The right to build; waits for other builds.
+/// The right to build: one build at a time, since builds time kernels. Waits for others.
 class EngineCache::Turn {
 public:
   Turn(EngineCache& cache, const Control& control) : cache_(cache) {
+    Lock lock(cache.group_->mutex);
     check(cache.builder_ != std::this_thread::get_id(), ErrorCode::invalid_argument,
           "{}: the progress callback of a call that builds an engine needs another one; expected another "
           "thread",
           cache.name_);
-    constexpr std::chrono::milliseconds poll_interval{10};
-    while (!cache.building_.try_lock_for(poll_interval)) control.cancel.check();
+    while (cache.builder_ != std::thread::id()) cache.group_->wait(lock, control);
     cache.builder_ = std::this_thread::get_id();
   }
   Turn(const Turn&) = delete;
   ~Turn() {
-    cache_.builder_ = std::thread::id();
-    cache_.building_.unlock();
+    {
+      const std::lock_guard lock(cache_.group_->mutex);
+      cache_.builder_ = std::thread::id();
+    }
+    cache_.group_->changed.notify_all();
   }
 
 private:

@@ -2,7 +2,6 @@
 // The engines of one part of a converted model, by the shapes of its inputs.
 
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -175,11 +174,9 @@ private:
   const std::shared_ptr<CacheGroup> group_;
   const EngineMaker maker_;
   const bool shared_;
-  /// One build at a time, since builds time kernels. Taken before the group's lock.
-  std::timed_mutex building_;
-  std::atomic<std::thread::id> builder_;
 
   // Below: with the group's lock.
+  std::thread::id builder_; ///< The thread that builds; none: no thread does.
   std::optional<Engine> engine_, native_;
   bool used_engine_ = false;           ///< Had entries, whose weights it may still hold.
   bool broken_ = false;                ///< The engine cannot be made: all runs are native.

@@ -65,6 +65,7 @@ BuildOptions native_options(const ConvertOptions& options) {
   build.outputs.clear();
   build.precision = {};
   build.budget = 0;
+  build.tune_at_run = false;
   build.calibration = {};
   return build;
 }
@@ -211,7 +212,7 @@ Part engine_part(const ModelState& state, const PartPlan& plan, const std::files
   maker.build.calibration.data = calibrated ? replayed(std::move(batches)) : CalibrationData();
   if (node) maker.int8_by_graph = take_saved_precision(plan, *node, maker.build);
   Part part{plan, {}, {}, maker.build.precision, !maker.int8_by_graph, {}};
-  const bool shared = maker.build.precision.types == Precision().types;
+  const bool shared = maker.build.precision.types == Precision().types && !maker.build.tune_at_run;
   if (calibrated && rules.mode == EngineMode::fixed) rules.mode = EngineMode::dynamic;
   part.cache = std::make_shared<EngineCache>(plan.name, rules, state.group, std::move(maker), shared);
   const auto start = std::chrono::steady_clock::now();
