@@ -47,17 +47,12 @@ std::string network() {
                     product("y", "d", "w")});
 }
 
+/// With kernels that do not depend on how long checks take, so that two models need the same memory.
 tf::ConvertOptions plain() {
   tf::ConvertOptions options;
   options.build.budget = 0;
-  options.build.threads = 1;
-  return options;
-}
-
-/// Kernels that do not depend on how long checks take, so that two models need the same memory.
-tf::ConvertOptions same_memory() {
-  tf::ConvertOptions options = plain();
   options.build.deterministic = true;
+  options.build.threads = 1;
   return options;
 }
 
@@ -295,14 +290,14 @@ TEST(EngineCache, NativeRunsAreInTheModelsOwnTypes) {
 }
 
 TEST(EngineMemory, TheLeastRecentlyUsedEngineGoesWhereTheLimitIsReached) {
-  const tf::Model free = convert(network(), same_memory());
+  const tf::Model free = convert(network(), plain());
   std::uint64_t weights = 0, largest = 0;
   for (const std::int64_t rows : {256, 512}) expect_answer(free, rows);
   weights = counters(free).weight_bytes;
   for (const tf::CachedEngine& engine : counters(free).cached) largest = std::max(largest, engine.bytes);
   ASSERT_GE(largest, 512u * width * 4) << "scratch memory for values between products";
 
-  tf::ConvertOptions options = same_memory();
+  tf::ConvertOptions options = plain();
   options.memory_limit = weights + largest + 4096;
   const tf::Model one = convert(network(), options);
   for (const std::int64_t rows : {256, 512, 512}) expect_answer(one, rows);
@@ -321,9 +316,9 @@ TEST(EngineMemory, TheLeastRecentlyUsedEngineGoesWhereTheLimitIsReached) {
 }
 
 TEST(EngineMemory, ASecondRunAtATimeWaitsForTheFirst) {
-  const tf::Model free = convert(network(), same_memory());
+  const tf::Model free = convert(network(), plain());
   expect_answer(free, 512);
-  tf::ConvertOptions options = same_memory();
+  tf::ConvertOptions options = plain();
   options.memory_limit = counters(free).weight_bytes + counters(free).cached.at(0).bytes + 4096;
   const tf::Model model = convert(network(), options);
   const std::vector<float> wanted = answer(native_model(), 512);

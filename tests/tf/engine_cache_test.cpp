@@ -42,9 +42,11 @@ std::string sum(const std::vector<std::int64_t>& x, const std::vector<std::int64
                     node({"y", "Tanh", {"exp"}, {type("T", f32)}})});
 }
 
+/// Without checks of kernels, which take time.
 tf::ConvertOptions plain() {
   tf::ConvertOptions options;
   options.build.budget = 0;
+  options.build.deterministic = true;
   options.build.threads = 1;
   return options;
 }
