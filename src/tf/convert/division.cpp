@@ -269,6 +269,25 @@ void require_values(const ImportGraph& graph) {
   for (const ImportValue& output : graph.outputs) require(output.name, "output " + output.shown());
 }
 
+/// Takes the name of an engine's node from the names of what is in it, so that they are those of the model
+/// that was converted, to which its calibration table refers. Left alone where two nodes would have one name.
+void remove_prefix(std::vector<ImportNode>& nodes, std::map<std::string, std::string>& names,
+                   const std::string& prefix, const std::vector<std::string>& inputs) {
+  const auto shortened = [&](const std::string& name) {
+    return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+  };
+  std::set<std::string> made(inputs.begin(), inputs.end());
+  for (const ImportNode& node : nodes)
+    for (const std::string& output : node.outputs)
+      if (!output.empty() && !made.insert(shortened(output)).second) return;
+  for (ImportNode& node : nodes) {
+    node.name = shortened(node.name);
+    for (auto* values : {&node.inputs, &node.outputs, &node.controls})
+      for (std::string& value : *values) value = shortened(value);
+  }
+  for (auto& [name, value] : names) value = shortened(value);
+}
+
 } // namespace
 
 const Type& type_of(const Division& division, const std::string& value) {
@@ -357,6 +376,9 @@ ImportModel part_model(const Division& division, const PartPlan& part, const Lim
   std::vector<ImportNode> nodes;
   for (const std::uint32_t n : chosen) nodes.push_back(flat.graph.nodes[n]);
   model.graph.nodes = tensorflow::inlined(model, nodes, "", names, limits);
+  if (const ImportNode& first = flat.graph.nodes[part.nodes.front()];
+      part.nodes.size() == 1 && first.attributes.contains(tensorflow::engine_mark))
+    remove_prefix(model.graph.nodes, names, first.name + "/", part.inputs);
   for (std::size_t i = 0; i < part.outputs.size(); ++i)
     model.graph.outputs.push_back({names[part.outputs[i]], {}, output_binding(i)});
   return model;

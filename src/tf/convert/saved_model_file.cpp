@@ -71,6 +71,32 @@ std::optional<AttrValue> value_of(const ImportAttribute& attribute) {
   return AttrValue(*number);
 }
 
+/// Variables are constants: what read a variable by its handle reads a tensor now, as TensorFlow's freezing
+/// leaves it.
+void read_constants(NodeRecord& record) {
+  Attributes& attributes = record.attributes;
+  const auto rename = [&](const char* from, const char* to) {
+    if (const auto found = attributes.find(from); found != attributes.end()) {
+      AttrValue value = std::move(found->second);
+      attributes.erase(found);
+      attributes.insert_or_assign(to, std::move(value));
+    }
+  };
+  if (record.op == "ReadVariableOp") {
+    record.op = "Identity";
+    rename("dtype", "T");
+  } else if (record.op == "ResourceGather") {
+    const auto found = attributes.find("batch_dims");
+    const auto* batch_dims = found == attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+    check(!batch_dims || *batch_dims == 0, ErrorCode::unsupported,
+          "node {} (ResourceGather): with batch_dims {} it cannot be written; expected 0",
+          one_line(record.name, 200), batch_dims ? *batch_dims : 0);
+    record.op = "Gather";
+    attributes.erase("batch_dims");
+    rename("dtype", "Tparams");
+  }
+}
+
 NodeRecord record_of(const ImportNode& node) {
   NodeRecord record{node.name, node.op, {}, node.inputs, {}};
   for (const auto& [name, attribute] : node.attributes) {
@@ -86,6 +112,7 @@ NodeRecord record_of(const ImportNode& node) {
                                  ? std::get_if<Tensor>(&record.attributes.at("value"))
                                  : nullptr)
       record.attributes.insert_or_assign("dtype", AttrValue(data_type_of(tensor->dtype())));
+  read_constants(record);
   return record;
 }
 

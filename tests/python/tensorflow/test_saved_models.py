@@ -51,6 +51,16 @@ def test_a_keras_network_is_read_converted_and_loaded(models, tmp_path):
 
 
 @needs_tensorflow
+def test_calibrated_engines_are_built_anew_where_no_plan_is_saved(models, tmp_path):
+    folder, answers = models[0] / "keras", models[1]["keras"]
+    (x,) = answers["inputs"]
+    model = lanner.tf.convert(folder, budget=0, precision="int8", calibration_data=[{"picture": x}])
+    for engines in (True, False):
+        model.save(tmp_path / str(engines), engines=engines)
+        np.testing.assert_array_equal(run(lanner.tf.load(tmp_path / str(engines), budget=0), x), run(model, x))
+
+
+@needs_tensorflow
 def test_kernels_of_a_converted_model_are_timed_ahead(models):
     folder, answers = models[0] / "keras", models[1]["keras"]
     (x,), (y,) = answers["inputs"], answers["outputs"]
