@@ -1,8 +1,9 @@
-"""Other products' Python interfaces over Lanner: `lanner.compat.PyNvVideoCodec`.
+"""Other products' Python interfaces over Lanner: `lanner.compat.PyNvVideoCodec`, and TF-TRT's `lanner.compat.trt_convert`.
 
     python -m lanner.compat script.py ...
 
-runs a script that imports PyNvVideoCodec, and pycuda where that is not installed. docs/pynvvideocodec.md.
+runs a script that imports PyNvVideoCodec, and pycuda where that is not installed, or TensorFlow's TF-TRT.
+docs/pynvvideocodec.md, docs/tf-trt.md.
 """
 
 import importlib.util
@@ -23,8 +24,18 @@ def folders() -> list[str]:
     return found
 
 
-def install() -> None:
-    """Makes `import PyNvVideoCodec` give this package's, here and in Python processes that this one starts."""
+def install(*, tf1: bool = False) -> None:
+    """Makes `import PyNvVideoCodec` give this package's, here and in Python processes that this one starts; and TF-TRT's
+    modules of TensorFlow, here.
+
+    tf1: `import tensorflow` gives tensorflow.compat.v1 with tensorflow.contrib.tensorrt
+    """
+    if importlib.util.find_spec("tensorflow") is not None:
+        from lanner.compat import tensorflow_names
+
+        tensorflow_names.install(tf1=tf1)
+    elif tf1:
+        raise ModuleNotFoundError("tf1: TensorFlow is not installed in this Python", name="tensorflow")
     wanted = folders()
     sys.path[:0] = [folder for folder in wanted if folder not in sys.path]
     # Processes that are started find the package by its folder too, where it is not installed.

@@ -1,0 +1,100 @@
+"""TRTEngineOp nodes in a GraphDef of TensorFlow's: what a conversion's parameters say about engines is written to them."""
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lanner.compat.trt_convert.parameters import TrtConversionParams
+
+ENGINE_OP = "TRTEngineOp"
+PLAN_PREFIX = "trt-serialized-engine."
+NATIVE_SUFFIX = "_native_segment"
+_LARGEST = (1 << 63) - 1
+
+
+@dataclasses.dataclass
+class EngineSettings:
+    """What the nodes of a conversion's engines say beside what lanner.tf writes there.
+
+    is_static: engines are built by the conversion
+    names: "2.x": `TRTEngineOp_000_000`; "1.x": `TRTEngineOp_0`, and the attributes of TensorFlow 1.x
+    native_segments: whether native segments are stored
+    """
+
+    params: TrtConversionParams
+    is_static: bool = False
+    names: str = "2.x"
+    native_segments: bool = True
+
+
+def check_names(names: str) -> None:
+    if names not in ("1.x", "2.x"):
+        raise ValueError(f"names: expected '1.x' (TRTEngineOp_0) or '2.x' (TRTEngineOp_000_000), got '{names}'")
+
+
+def engine_nodes(graph: Any) -> Iterator[Any]:
+    """Nodes of engines, in the graph and in its functions."""
+    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
+        for node in nodes:
+            if node.op == ENGINE_OP:
+                yield node
+
+
+def apply(graph: Any, settings: EngineSettings) -> dict[str, str]:
+    """Writes the settings to the engines' nodes, and gives the name that each engine has now."""
+    names = {node.name: node.name for node in engine_nodes(graph)}
+    for node in engine_nodes(graph):
+        _set_attributes(node, settings)
+    if settings.names == "1.x":
+        names = {name: re.sub(r"TRTEngineOp_\d{3,}_(\d{3,})$", lambda match: f"TRTEngineOp_{int(match[1])}", name) for name in names}
+        _rename(graph, names)
+    if not settings.native_segments:
+        remove_native_segments(graph)
+    elif settings.names == "1.x":
+        for node in engine_nodes(graph):
+            node.attr["segment_funcdef_name"].s = node.attr["segment_func"].func.name.encode()
+    return names
+
+
+def _set_attributes(node: Any, settings: EngineSettings) -> None:
+    params, attr = settings.params, node.attr
+    attr["workspace_size_bytes"].i = min(int(params.max_workspace_size_bytes), _LARGEST)
+    attr["use_calibration"].b = bool(params.use_calibration)
+    attr["precision_mode"].s = params.precision_mode.upper().encode()
+    attr["static_engine"].b = settings.is_static
+    attr["cached_engine_batches"].list.i[:] = list(params.cached_engine_batches or [])
+
+
+def _rename(graph: Any, names: Mapping[str, str]) -> None:
+    functions = {name + NATIVE_SUFFIX: new + NATIVE_SUFFIX for name, new in names.items()}
+    for function in graph.library.function:
+        function.signature.name = functions.get(function.signature.name, function.signature.name)
+    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
+        for node in nodes:
+            if node.op == ENGINE_OP:
+                node.name = names.get(node.name, node.name)
+                called = node.attr["segment_func"].func
+                called.name = functions.get(called.name, called.name)
+            for number, text in enumerate(node.input):
+                name, colon, output = text.lstrip("^").partition(":")
+                if name in names:
+                    node.input[number] = ("^" if text.startswith("^") else "") + names[name] + colon + output
+
+
+def rename_in_signature(signature: Any, names: Mapping[str, str]) -> None:
+    for info in signature.outputs.values():
+        name, colon, output = info.name.partition(":")
+        info.name = names.get(name, name) + colon + output
+
+
+def remove_native_segments(graph: Any) -> None:
+    """Removes the functions that an engine's failure would call, and says so to the operator that builds the engine."""
+    functions = [function for function in graph.library.function if not function.signature.name.endswith(NATIVE_SUFFIX)]
+    del graph.library.function[:]
+    graph.library.function.extend(functions)
+    for node in engine_nodes(graph):
+        node.attr["segment_func"].func.name = ""
+        node.attr["segment_funcdef_name"].s = b""
+        node.attr["_lanner_native_segment"].b = False
+

@@ -1,0 +1,90 @@
+"""`lanner.compat.trt_convert` and `python -m lanner.compat` with TensorFlow in the process, which runs what is converted.
+
+The cases are scripts of users: trt_convert_cases.py in TensorFlow 2, trt_convert_cases_1.py as TensorFlow 1; and the
+examples of NVIDIA's guide, whose text lies beside the project.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tensorflow_cases import environment, names_of, results_of
+from tensorflow_python import PYTHON, needs_tensorflow
+from tf_trt_guide import GUIDE, REPAIRS
+
+pytest.importorskip("lanner")
+
+HERE = Path(__file__).parent
+FILES = {"trt_convert_cases.py": [], "trt_convert_cases_1.py": ["--tf1"], "trt_guide_cases.py": [], "trt_guide_cases_1.py": ["--tf1"]}
+PYTHONS = {"newest": PYTHON, "oldest": os.environ.get("LANNER_TENSORFLOW_OLDEST_PYTHON")}
+_results = {}
+
+
+@pytest.mark.parametrize(("release", "file", "case"), [(release, file, case) for release in PYTHONS for file in FILES for case in names_of(HERE / file)])
+def test_a_script_of_a_user(release, file, case, tmp_path_factory):
+    if not PYTHONS[release]:
+        pytest.skip(f"no Python with the {release} TensorFlow: LANNER_TENSORFLOW_PYTHON, LANNER_TENSORFLOW_OLDEST_PYTHON")
+    if "guide" in file and not GUIDE.exists():
+        pytest.skip("no ../shared/reference")
+    key = release, file
+    if key not in _results:
+        _results[key] = results_of(PYTHONS[release], HERE / file, tmp_path_factory.mktemp("cases"), *FILES[file])
+    assert _results[key][case] == "", _results[key][case]
+
+
+def test_the_page_lists_every_repair_of_the_guide():
+    page = (HERE.parents[2] / "docs" / "tf-trt.md").read_text()
+    for _, _, repair in REPAIRS:
+        assert repair in page, repair
+
+
+@needs_tensorflow
+def test_the_integration_tests_of_tensorflow_run(tmp_path):
+    """Its base class makes models, converts, builds, saves, loads and runs them in each mode of TensorFlow 2."""
+    results = results_of(PYTHON, HERE / "trt_integration.py", tmp_path)
+    assert results == {"ran": 12, "failed": []}
+
+
+INSTALLED = """
+import tensorflow as tf
+from tensorflow.python.compiler.tensorrt import trt_convert
+before = trt_convert.__name__
+import lanner.compat
+lanner.compat.install()
+lanner.compat.install()
+from tensorflow.python.compiler.tensorrt import trt_convert
+import tensorflow.contrib.tensorrt as contrib
+print(before, trt_convert.__name__, tf.experimental.tensorrt.Converter is trt_convert.TrtGraphConverterV2, contrib.__name__)
+"""
+
+
+@needs_tensorflow
+def test_a_program_may_install_the_names_after_tensorflow(tmp_path):
+    done = subprocess.run([PYTHON, "-c", INSTALLED], env=environment(tmp_path), capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split() == [
+        "tensorflow.python.compiler.tensorrt.trt_convert",
+        "lanner.compat.trt_convert",
+        "True",
+        "lanner.compat.tensorflow_names.contrib.tensorrt",
+    ]
+
+
+def test_without_tensorflow_there_are_the_parameters():
+    from lanner.compat import trt_convert
+
+    assert trt_convert.TrtConversionParams(precision_mode="fp16").precision_mode == "fp16"
+    with pytest.raises(ValueError, match="precision mode 'x' is not supported"):
+        trt_convert.TrtGraphConverterV2("model", precision_mode="x")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="this Python has TensorFlow")
+def test_tf1_needs_tensorflow(tmp_path):
+    import lanner
+
+    (tmp_path / "script.py").write_text("")
+    path = {**os.environ, "PYTHONPATH": str(Path(lanner.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-m", "lanner.compat", "--tf1", tmp_path / "script.py"], env=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "--tf1: TensorFlow is not installed in this Python" in done.stderr.splitlines()[-1]
