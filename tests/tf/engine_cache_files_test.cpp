@@ -177,13 +177,13 @@ TEST(SavedEngines, DamagedRangesAreRefused) {
 }
 
 /// A node as TF-TRT wrote it, with its segment in the function library.
-std::string node_of_tf_trt(std::vector<Message> attributes) {
+std::string node_of_tf_trt(std::vector<Message> attributes, std::int64_t columns) {
   const std::vector<float> weights = numbers(width * width);
   attributes.push_back(types("InT", {f32}));
   attributes.push_back(types("OutT", {f32}));
   attributes.push_back(function("segment_func", "segment"));
   return graph_def(
-      {placeholder("x", f32, {-1, width}), node({"e", "TRTEngineOp", {"x"}, attributes}),
+      {placeholder("x", f32, {-1, columns}), node({"e", "TRTEngineOp", {"x"}, attributes}),
        node({"y", "Identity", {"e"}, {type("T", f32)}})},
       {function_definition({"segment",
                             {"in"},
@@ -197,9 +197,18 @@ std::string node_of_tf_trt(std::vector<Message> attributes) {
                              node({"y", "MatMul", {"d:activations:0", "w:output:0"}, {type("T", f32)}})}})});
 }
 
-tf::Model loaded(const std::vector<Message>& attributes, const tf::ConvertOptions& options = plain()) {
+/// The shape of the node's only input; -1 for an unknown size.
+Message input_shape(const std::vector<std::int64_t>& dims) {
+  Message shape;
+  for (const std::int64_t size : dims) shape.message(2, Message().integer(1, size));
+  return attribute("input_shapes", Message().message(1, Message().message(7, shape)));
+}
+
+/// With `columns` -1 the model leaves all sizes open.
+tf::Model loaded(const std::vector<Message>& attributes, const tf::ConvertOptions& options = plain(),
+                 std::int64_t columns = width) {
   const TemporaryFolder folder;
-  return tf::Model::load(folder.write("graph.pb", node_of_tf_trt(attributes)), options);
+  return tf::Model::load(folder.write("graph.pb", node_of_tf_trt(attributes, columns)), options);
 }
 
 TEST(NodesOfTfTrt, WhatTheySayOfTheirEnginesIsHonoured) {
@@ -226,6 +235,18 @@ TEST(NodesOfTfTrt, WhatTheySayOfTheirEnginesIsHonoured) {
   profiles.build(std::vector<Inputs>{batch(2), batch(4)});
   for (const std::int64_t rows : {2, 4, 3}) expect_answer(profiles, rows);
   EXPECT_EQ(counted(profiles), "built 2, hits 2, evicted 0, outside_profiles 1");
+}
+
+TEST(NodesOfTfTrt, SizesOfAStaticEngineAreThoseOfItsNode) {
+  const std::vector<Message> attributes{flag("static_engine", true), integer("max_batch_size", 4)};
+  const tf::Model open = loaded(attributes, plain(), -1);
+  expect_answer(open, 4);
+  EXPECT_EQ(counted(open), "built 0, hits 0, evicted 0, open_sizes 1");
+  std::vector<Message> known = attributes;
+  known.push_back(input_shape({-1, width}));
+  const tf::Model model = loaded(known, plain(), -1);
+  for (const std::int64_t rows : {4, 5}) expect_answer(model, rows);
+  EXPECT_EQ(counted(model), "built 1, hits 1, evicted 0, other_shapes 1");
 }
 
 TEST(NodesOfTfTrt, OptionsOfTheCallerWin) {
@@ -358,7 +379,8 @@ TEST(EngineMemory, AnAllocatorOfTheCallersIsUsed) {
 
 /// A cache whose engine takes batches up to 4; native runs take any.
 struct Bounded {
-  std::size_t made = 0;
+  std::atomic<std::size_t> made{0};
+  std::atomic<bool> blocked{false};
   std::shared_ptr<tf::CacheGroup> group = std::make_shared<tf::CacheGroup>();
   std::string file =
       graph_def({placeholder("TensorRTInputPH_0", f32, {-1, 2}),
@@ -371,6 +393,7 @@ struct Bounded {
     BuildOptions build = plain().build;
     if (!native) {
       ++made;
+      while (blocked) std::this_thread::yield();
       check_made();
       build.shapes["TensorRTInputPH_0"] = {{1, 2}, {1, 2}, {most, 2}};
     }
@@ -421,6 +444,28 @@ TEST(FailedBuilds, ACancelledBuildIsTriedAgain) {
   const tf::PartShapes shapes{{2, 2}};
   LANNER_EXPECT_ERROR(bounded.cache.take(shapes, 0, control), ErrorCode::cancelled, "cancelled");
   EXPECT_EQ(bounded.taken(2), "");
+}
+
+TEST(FailedBuilds, ARunThatWaitsForAnothersBuildCanBeCancelled) {
+  Bounded bounded;
+  bounded.blocked = true;
+  std::thread builder([&] { EXPECT_EQ(bounded.taken(4), ""); });
+  while (bounded.made == 0) std::this_thread::yield();
+  for (const std::int64_t rows : {2, 3}) { // served by that engine
+    Control control;
+    control.cancel = CancelToken::create();
+    std::thread waiter([&] {
+      const tf::PartShapes shapes{{rows, 2}};
+      LANNER_EXPECT_ERROR(bounded.cache.take(shapes, 0, control), ErrorCode::cancelled, "cancelled");
+    });
+    control.cancel.cancel();
+    waiter.join();
+  }
+  bounded.blocked = false;
+  builder.join();
+  EXPECT_EQ(bounded.taken(2), "");
+  EXPECT_EQ(bounded.made, 1u);
+  EXPECT_EQ(bounded.cache.counters().hits, 1u);
 }
 
 } // namespace
