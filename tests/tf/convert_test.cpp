@@ -201,6 +201,10 @@ TEST(Convert, Int8IsCalibratedPartByPart) {
     EXPECT_GT(noise, 0) << "nothing was computed in INT8";
   };
   expect_int8(model);
+  options.mode = tf::EngineMode::fixed; // calibration makes it dynamic
+  const tf::Model dynamic = convert(file, options);
+  expect_int8(dynamic);
+  EXPECT_EQ(dynamic.counters().at(0).built, 1u);
   const TemporaryFolder folder;
   model.save(folder / "out", false);
   expect_int8(tf::Model::load(folder / "out", plain())); // by the tables in its nodes

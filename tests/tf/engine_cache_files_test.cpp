@@ -310,6 +310,16 @@ TEST(EngineCache, NativeRunsAreInTheModelsOwnTypes) {
   EXPECT_EQ(counted(model), "built 1, hits 1, evicted 0, not_built 1");
 }
 
+TEST(EngineCache, OptionsOfBuildsThatDoNotFitAreErrorsOfTheConversionInAllModes) {
+  for (const auto mode :
+       {std::optional<EngineMode>(), std::optional(EngineMode::fixed), std::optional(EngineMode::dynamic)}) {
+    tf::ConvertOptions options = plain();
+    options.mode = mode;
+    options.build.precision.types.insert(DType::i8); // neither data nor ranges
+    LANNER_EXPECT_ERROR(convert(network(), options), ErrorCode::invalid_argument, "give calibration data");
+  }
+}
+
 TEST(EngineMemory, TheLeastRecentlyUsedEngineGoesWhereTheLimitIsReached) {
   const tf::Model free = convert(network(), plain());
   std::uint64_t weights = 0, largest = 0;

@@ -183,6 +183,9 @@ TEST(EngineCache, StaticEnginesAreBuiltByTheConversionForOneBatch) {
   run(model, {5, 8});
   EXPECT_EQ(counted(model), "built 1, hits 2, evicted 0, other_shapes 1");
   LANNER_EXPECT_ERROR(model.build(Inputs{{"x", filled({8, 8})}}), ErrorCode::invalid_argument, "is static");
+  const tf::Model known = convert(chain({2, 8}), options);
+  run(known, {2, 8});
+  EXPECT_EQ(counted(known), "built 1, hits 1, evicted 0");
   const tf::Model open = convert(chain({-1, -1}), options);
   run(open, {4, 8});
   EXPECT_EQ(counted(open), "built 0, hits 0, evicted 0, open_sizes 1");

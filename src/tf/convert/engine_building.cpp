@@ -64,13 +64,19 @@ private:
   EngineCache& cache_;
 };
 
+void EngineCache::set_engine(const Engine& engine) {
+  engine_ = engine;
+  const auto table = engine.metadata().find("lanner.calibration");
+  if (table != engine.metadata().end()) calibration_ = table->second;
+}
+
 /// The part's engine, made now if there is none. The caller has the turn.
 Engine EngineCache::made_engine(const Control& control) {
   if (auto made = engine()) return *std::move(made);
   try {
     Engine made = maker_(false, control);
     const std::lock_guard lock(group_->mutex);
-    engine_ = made;
+    set_engine(made);
     return made;
   } catch (const Error& error) {
     const std::lock_guard lock(group_->mutex);
@@ -150,11 +156,13 @@ void EngineCache::build_static(const std::optional<PartShapes>& shapes, const Co
                              name_));
     return;
   }
+  make_engine(control);
   ServedShapes served = served_by({}, *shapes);
   EntryPtr entry;
   {
     const std::lock_guard lock(group_->mutex);
     static_ = served;
+    if (broken_ || fitting(*shapes)) return;
     entry = add(std::move(served));
   }
   build(entry, 0, control);
@@ -167,7 +175,7 @@ void EngineCache::adopt(Engine engine, std::vector<ServedShapes> entries) {
   std::vector<std::uint64_t> scratch;
   for (const ServedShapes& served : entries) scratch.push_back(pinned(engine, opt_of(served), 0, {}));
   Lock lock(group_->mutex);
-  engine_ = engine;
+  set_engine(engine);
   for (std::size_t e = entries.size(); e-- > 0;) { // the most recently used first
     seen_.push_back(opt_of(entries[e]));
     const EntryPtr entry = add(std::move(entries[e]));

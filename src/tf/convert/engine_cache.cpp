@@ -334,6 +334,11 @@ std::optional<Engine> EngineCache::engine() const {
   return engine_;
 }
 
+std::string EngineCache::calibration() const {
+  const std::lock_guard lock(group_->mutex);
+  return calibration_;
+}
+
 /// The most recently used first.
 std::vector<EntryPtr> EngineCache::ready() const {
   std::vector<EntryPtr> latest;

@@ -128,6 +128,8 @@ public:
   EngineCounters counters() const;
   /// The part's engine; nothing where it was not made yet or failed.
   std::optional<Engine> engine() const;
+  /// The calibration table of the part's engine, which may be gone for the memory limit; empty: none.
+  std::string calibration() const;
   /// The most recently used first.
   std::vector<ServedShapes> entries() const;
 
@@ -149,6 +151,7 @@ private:
   void give_back(Lease& lease) noexcept;
 
   // Building; without the group's lock.
+  void set_engine(const Engine& engine);
   Engine made_engine(const Control& control);
   void register_known(const Engine& engine, double seconds, const Control& control);
   std::optional<NativeCause> build(const EntryPtr& entry, int threads, const Control& control);
@@ -187,7 +190,7 @@ private:
   std::uint64_t scratch_ = 0; ///< Of contexts of all entries, dropped ones that still run included.
   std::uint64_t built_ = 0, hits_ = 0, evicted_ = 0;
   std::array<std::uint64_t, native_causes> natives_{};
-  std::string build_error_;
+  std::string build_error_, calibration_;
 };
 
 } // namespace lanner::tf

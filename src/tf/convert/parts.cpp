@@ -208,12 +208,17 @@ Part engine_part(const ModelState& state, const PartPlan& plan, const std::files
   maker.build.shapes.clear();
   maker.build.outputs.clear();
   maker.build.calibration.data_file.clear();
+  maker.build.control = maker.native.control = {}; // each call has its own
   const bool calibrated = !batches.empty();
   maker.build.calibration.data = calibrated ? replayed(std::move(batches)) : CalibrationData();
   if (node) maker.int8_by_graph = take_saved_precision(plan, *node, maker.build);
   Part part{plan, {}, {}, maker.build.precision, !maker.int8_by_graph, {}};
   const bool shared = maker.build.precision.types == Precision().types && !maker.build.tune_at_run;
-  if (calibrated && rules.mode == EngineMode::fixed) rules.mode = EngineMode::dynamic;
+  if (calibrated && rules.mode == EngineMode::fixed) {
+    log_message(LogLevel::warning,
+                fmt::format("{}: static mode does not support INT8 calibration; it is dynamic", plan.name));
+    rules.mode = EngineMode::dynamic;
+  }
   part.cache = std::make_shared<EngineCache>(plan.name, rules, state.group, std::move(maker), shared);
   const auto start = std::chrono::steady_clock::now();
   make_engines(part, state, node, plans, calibrated || wants_int8(state.options.build));
@@ -249,12 +254,8 @@ void build_parts(ModelState& state, const std::filesystem::path& plans) {
   const ConvertOptions& options = state.options;
   const std::vector<PartPlan>& plan = state.division->parts;
   std::vector<std::vector<Items>> seen(plan.size());
-  if (wants_int8(options.build) && options.build.calibration.data) {
-    if (options.mode == EngineMode::fixed)
-      log_message(LogLevel::warning, "static mode does not support INT8 calibration: the conversion switches "
-                                     "to dynamic mode");
+  if (wants_int8(options.build) && options.build.calibration.data)
     seen = part_inputs(state.division, options);
-  }
   for (std::size_t p = 0; p < plan.size(); ++p)
     state.parts.push_back(plan[p].engine ? engine_part(state, plan[p], plans, std::move(seen[p]))
                                          : native_part(state, plan[p]));

@@ -169,10 +169,8 @@ EngineNode engine_of(const ModelState& state, const Part& part) {
   node.serialized_segment = segment_bytes(division, part.plan, state.options.build.limits);
   node.precision = precision_name(part.precision);
   node.use_calibration = part.use_calibration;
-  node.calibration_data = part.plan.calibration;
-  if (const auto made = part.cache->engine())
-    if (const auto table = made->metadata().find("lanner.calibration"); table != made->metadata().end())
-      node.calibration_data = table->second;
+  const std::string table = part.cache->calibration();
+  node.calibration_data = table.empty() ? part.plan.calibration : table;
   const CacheRules& rules = part.cache->rules();
   node.max_cached_engines = static_cast<std::int64_t>(rules.maximum);
   node.max_batch_size = rules.max_batch;
