@@ -90,6 +90,7 @@ void replace(ImportNode& node, Names& known, std::vector<FunctionRecord>& made, 
     made.push_back(function_of(*bytes, function, reading));
     known.insert(function);
   }
+  node.attributes.erase("serialized_segment"); // it is read, or TensorRT's; weights are in it
   ImportAttribute called;
   called.value = std::move(function);
   node.op = "PartitionedCall";
