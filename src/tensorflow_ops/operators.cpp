@@ -67,7 +67,7 @@ private:
       node.has_function = !functions.empty();
       entry_ =
           entry_of(node, engine_graph(node_def_, node_, input_shapes(context), functions), config(context));
-      node_def_ = {};
+      std::string().swap(node_def_); // weights are in it
     }
     return *entry_;
   }
