@@ -40,7 +40,7 @@ if(TARGET lanner_command)
     file(MAKE_DIRECTORY "${share}/man/man1" "${share}/bash-completion/completions" "${share}/zsh/site-functions"
          "${share}/fish/vendor_completions.d")
     execute_process(COMMAND "${command}" manual OUTPUT_FILE "${share}/man/man1/lanner.1" COMMAND_ERROR_IS_FATAL ANY)
-    foreach(name IN ITEMS run probe decode transcode build bench eval calibrate convert explain verify doctor completion manual)
+    foreach(name IN ITEMS run probe decode transcode build bench eval calibrate convert tf tf-eval explain verify doctor completion manual)
       execute_process(COMMAND "${command}" manual ${name} OUTPUT_FILE "${share}/man/man1/lanner-${name}.1"
                       COMMAND_ERROR_IS_FATAL ANY)
     endforeach()

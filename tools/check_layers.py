@@ -79,6 +79,7 @@ HEADERS = {
     "tensor_file": "tensor",
     "tensorflow_options": "base",
     "tensorflow": "tf",
+    "tf_records": "tf",
     "model_folder": "base",
     "precision": "tensor",
     "image": "image",

@@ -27,6 +27,7 @@ void add_verify(Command& program, Action& action);
 void add_eval(Command& program, Action& action);
 void add_calibrate(Command& program, Action& action);
 void add_convert(Command& program, Action& action);
+void add_tf(Command& program, Action& action);
 void add_completion(Command& program, Action& action);
 void add_manual(Command& program, Action& action);
 

@@ -71,7 +71,7 @@ int carry_out(const Action& action) {
 void add_commands(Command program, Action& action) {
   for (const auto add :
        {add_run, add_probe, add_decode, add_transcode, add_build, add_bench, add_eval, add_calibrate,
-        add_convert, add_explain, add_verify, add_doctor, add_completion, add_manual})
+        add_convert, add_tf, add_explain, add_verify, add_doctor, add_completion, add_manual})
     add(program, action);
 }
 

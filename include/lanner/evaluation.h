@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 #include <lanner/limits.h>
+#include <lanner/source.h>
 #include <lanner/task.h>
 
 namespace lanner {
@@ -117,6 +119,17 @@ struct DatasetOptions {
   Limits limits;
 };
 
+/// Encoded pictures of classes that are not files of their own, such as records of a file.
+struct ClassPictures {
+  std::vector<std::string> names; ///< Of each picture, for messages and reports.
+  std::vector<std::int64_t> classes;
+  /// The bytes of picture i, as a JPEG or PNG file has them. Any number of threads may call it.
+  std::function<Content(std::size_t i)> read;
+  std::vector<std::string> files;  ///< All files that `read` reads.
+  std::vector<std::string> labels; ///< Of the classes, where the network has none.
+  std::vector<std::string> notes;
+};
+
 /// Pictures with ground truth. Immutable; any number of threads may share one.
 class Dataset {
 public:
@@ -126,9 +139,14 @@ public:
   static Dataset open(const std::filesystem::path& data, const Task& task,
                       const DatasetOptions& options = {});
 
+  /// Throws Error{invalid_argument} for no pictures, or not a class for each.
+  static Dataset of(ClassPictures pictures);
+
   std::size_t size() const noexcept;
-  const std::string& picture(std::size_t i) const; ///< Its path.
-  std::vector<std::string> files() const;          ///< All files that are read: pictures and ground truth.
+  const std::string& picture(std::size_t i) const; ///< Its path, or its name.
+  /// The decoded picture. Throws Error{not_found, io, bad_data, limit_exceeded, unsupported}.
+  Image image(std::size_t i, const Limits& limits = {}) const;
+  std::vector<std::string> files() const; ///< All files that are read: pictures and ground truth.
   /// For the picture with its decoded size. Throws Error{not_found, bad_data, limit_exceeded}.
   GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const;
   /// The task with the data's class names where it has none itself.
@@ -158,6 +176,9 @@ struct EvaluateOptions {
   int batch = 1;                        ///< Pictures per run; the last run repeats its last picture.
   std::size_t worst = 12;
   int threads = 2; ///< Threads that read pictures ahead.
+  /// Runs the network in place of the engine, which then only says what inputs and outputs mean: takes a
+  /// batch of preprocessed pictures, returns the outputs by name. Null: the engine runs.
+  std::function<std::map<std::string, Tensor>(const Tensor& pictures)> run;
   Limits limits;
   Control control;
   /// Called for each picture that cannot be read or whose ground truth is damaged; it is skipped and counted.

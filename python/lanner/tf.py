@@ -11,6 +11,7 @@
 from lanner._lanner import ConvertedModel
 from lanner._lanner import tf_convert as convert
 from lanner._lanner import tf_load as load
+from lanner._records import parse_example, records
 from lanner._tf_operators import engine_statistics, register
 
-__all__ = ["ConvertedModel", "convert", "engine_statistics", "load", "register"]
+__all__ = ["ConvertedModel", "convert", "engine_statistics", "load", "parse_example", "records", "register"]

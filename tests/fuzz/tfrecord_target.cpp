@@ -1,6 +1,5 @@
-#include "tf/read/tfrecord.h"
-
 #include <lanner/error.h>
+#include <lanner/tf_records.h>
 
 #include "fuzz/targets.h"
 

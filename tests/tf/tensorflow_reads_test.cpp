@@ -6,13 +6,14 @@
 #include <gtest/gtest.h>
 #include <protozero/pbf_reader.hpp>
 
+#include <lanner/tf_records.h>
+
 #include "base/file/file.h"
 #include "expect_error.h"
 #include "importers/importing.h"
 #include "source_dir.h"
 #include "temporary_folder.h"
 #include "tensor/cast.h"
-#include "tf/read/tfrecord.h"
 #include "tf/write/checkpoint.h"
 #include "tf/write/engine_node.h"
 #include "tf/write/event_file.h"

@@ -1,6 +1,6 @@
-#include "tf/read/tfrecord.h"
-
 #include <gtest/gtest.h>
+
+#include <lanner/tf_records.h>
 
 #include "base/crc32c.h"
 #include "base/limits/account.h"

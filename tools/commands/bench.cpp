@@ -64,20 +64,13 @@ BenchLimits limits_of(const BenchOptions& options) {
 
 Json measured_json(const Measured& measured, const std::vector<StepGroup>& groups, bool profile,
                    bool device_inputs) {
-  const Latency& latency = measured.latency;
   Json json{{"batch", measured.batch},
             {"runs", measured.runs},
             {"seconds", measured.seconds},
             {"warmup", {{"runs", measured.warmup_runs}, {"seconds", measured.warmup_seconds}}},
             {"items_per_second", measured.items_per_second()},
             {"inputs", device_inputs ? "device" : "host"},
-            {"latency",
-             {{"mean", latency.mean},
-              {"min", latency.min},
-              {"p50", latency.p50},
-              {"p90", latency.p90},
-              {"p99", latency.p99},
-              {"max", latency.max}}},
+            {"latency", latency_json(measured.latency)},
             {"arena_bytes", measured.arena_bytes},
             {"where", where_json(groups)}};
   if (const auto& device = measured.device)

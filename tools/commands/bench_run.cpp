@@ -108,6 +108,8 @@ std::vector<double> run_for(Context& context, std::size_t runs, double seconds, 
   return times;
 }
 
+} // namespace
+
 Latency latency_of(std::vector<double> times) {
   Latency latency;
   if (times.empty()) return latency;
@@ -121,7 +123,10 @@ Latency latency_of(std::vector<double> times) {
   return latency;
 }
 
-} // namespace
+Json latency_json(const Latency& latency) {
+  return {{"mean", latency.mean}, {"min", latency.min}, {"p50", latency.p50},
+          {"p90", latency.p90},   {"p99", latency.p99}, {"max", latency.max}};
+}
 
 void check_given(const GivenInputs& given, const Engine& engine) {
   for (const auto& [name, tensor] : given) {

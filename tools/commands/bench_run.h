@@ -9,6 +9,8 @@
 
 #include <lanner/engine.h>
 
+#include "input/json_parser.h"
+
 namespace lanner::tool {
 
 /// Bounds of warm-up and measurement: at least this many runs and this many seconds.
@@ -25,6 +27,10 @@ using GivenInputs = std::map<std::string, Tensor>;
 struct Latency {
   double mean = 0, min = 0, max = 0, p50 = 0, p90 = 0, p99 = 0;
 };
+
+/// Of these times, in seconds.
+Latency latency_of(std::vector<double> times);
+Json latency_json(const Latency& latency);
 
 /// Where the time of a run on a GPU goes: means, in seconds.
 struct DeviceTimes {

@@ -49,20 +49,32 @@ std::string bash_values(const HelpPage& command) {
   for (const HelpEntry& entry : command.entries) {
     if (entry.choices.empty()) continue;
     std::vector<std::string> cases;
-    for (const std::string& name : entry.names) cases.push_back(short_name(command) + ":" + name);
+    for (const std::string& name : entry.names) cases.push_back(command_word(command) + ":" + name);
     text += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
                         fmt::join(cases, "|"), fmt::join(entry.choices, " "));
   }
   return text;
 }
 
+/// The word after a command that has subcommands.
+std::string bash_subcommands(const HelpPage& program) {
+  std::string text;
+  for (const HelpPage& command : program.commands)
+    if (!command.commands.empty())
+      text += fmt::format(
+          "    {0}) if [[ $COMP_CWORD == 2 ]]; then COMPREPLY=($(compgen -W \"{1}\" -- \"$word\")); "
+          "return; fi; command={0}-${{COMP_WORDS[2]}} ;;\n",
+          command_word(command), fmt::join(command_names(command), " "));
+  return text;
+}
+
 /// Where nothing else is known, files are completed: `-o default`.
 std::string bash_text(const HelpPage& program) {
   std::string values, options;
-  for (const HelpPage& command : program.commands) {
-    values += bash_values(command);
-    options += fmt::format("    {}) options=\"{}\" ;;\n", short_name(command),
-                           fmt::join(option_names(command), " "));
+  for (const HelpPage* command : commands_of(program)) {
+    values += bash_values(*command);
+    options += fmt::format("    {}) options=\"{}\" ;;\n", command_word(*command),
+                           fmt::join(option_names(*command), " "));
   }
   return fmt::format(R"(# Completion of lanner in bash: source <(lanner completion bash)
 _lanner() {{
@@ -72,6 +84,8 @@ _lanner() {{
     COMPREPLY=($(compgen -W "{} {}" -- "$word"))
     return
   fi
+  case $command in
+{}  esac
   case $command:$before in
 {}  esac
   case $command in
@@ -80,8 +94,8 @@ _lanner() {{
 }}
 complete -o default -F _lanner lanner
 )",
-                     fmt::join(command_names(program), " "), fmt::join(option_names(program), " "), values,
-                     options);
+                     fmt::join(command_names(program), " "), fmt::join(option_names(program), " "),
+                     bash_subcommands(program), values, options);
 }
 
 std::string zsh_action(const HelpEntry& entry) {
@@ -90,16 +104,32 @@ std::string zsh_action(const HelpEntry& entry) {
   return entry.value.empty() ? "" : fmt::format(":{}: ", entry.value);
 }
 
+std::string zsh_arguments(const HelpPage& command) {
+  std::string text = "_arguments";
+  for (const HelpEntry& entry : command.entries)
+    for (const std::string& name : entry.names)
+      if (!entry.argument)
+        text += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(short_text(entry)), zsh_action(entry));
+  return text + " \\\n      '*:file:_files'";
+}
+
+/// The case of a command; of one that has subcommands the word after it decides.
+std::string zsh_case(const HelpPage& command) {
+  if (command.commands.empty())
+    return fmt::format("    {}) {} ;;\n", short_name(command), zsh_arguments(command));
+  std::string cases;
+  for (const HelpPage& inner : command.commands) cases += zsh_case(inner);
+  return fmt::format(
+      "    {}) if (( CURRENT == 2 )); then\n      compadd -- {} --help\n      return\n    fi\n    shift "
+      "words\n    (( CURRENT-- ))\n    case $words[1] in\n{}    esac ;;\n",
+      short_name(command), fmt::join(command_names(command), " "), cases);
+}
+
 std::string zsh_text(const HelpPage& program) {
   std::string commands, cases;
   for (const HelpPage& command : program.commands) {
     commands += fmt::format("    '{}:{}'\n", short_name(command), plain(command.text));
-    cases += fmt::format("    {}) _arguments", short_name(command));
-    for (const HelpEntry& entry : command.entries)
-      for (const std::string& name : entry.names)
-        if (!entry.argument)
-          cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(short_text(entry)), zsh_action(entry));
-    cases += " \\\n      '*:file:_files' ;;\n";
+    cases += zsh_case(command);
   }
   return fmt::format(R"(#compdef lanner
 # Completion of lanner in zsh: a file _lanner in a folder of $fpath, or source <(lanner completion zsh)
@@ -133,11 +163,15 @@ std::string fish_option(const std::string& command, const HelpEntry& entry) {
 
 std::string fish_text(const HelpPage& program) {
   std::string text = "# Completion of lanner in fish: lanner completion fish | source\n";
-  for (const HelpPage& command : program.commands) {
-    const std::string name = short_name(command);
-    text += fmt::format("complete -c lanner -f -n __fish_use_subcommand -a {} -d '{}'\n", name,
-                        plain(command.text));
-    for (const HelpEntry& entry : command.entries)
+  for (const HelpPage* command : commands_of(program)) {
+    const std::string name = short_name(*command), path = command_path(*command);
+    const std::string outer = path.substr(0, path.size() - name.size());
+    text += fmt::format(
+        "complete -c lanner -f -n {} -a {} -d '{}'\n",
+        outer.empty() ? "__fish_use_subcommand"
+                      : fmt::format("'__fish_seen_subcommand_from {}'", outer.substr(0, outer.size() - 1)),
+        name, plain(command->text));
+    for (const HelpEntry& entry : command->entries)
       if (!entry.argument) text += fish_option(name, entry);
   }
   return text;

@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "command.h"
+#include "input/eval_data.h"
 #include "input/files.h"
 #include "interrupt.h"
 #include "options/engine_options.h"
@@ -26,15 +27,15 @@ namespace {
 constexpr double long_budget = 3;          ///< Seconds of timing kernels that many images are worth.
 constexpr std::size_t many_pictures = 200; ///< With fewer images kernels are chosen by heuristics.
 
-constexpr int none_ignored = -2; ///< Not given.
-constexpr int most_readers = 8;  ///< Threads that decode ahead; each holds an image or two.
+constexpr int most_readers = 8; ///< Threads that decode ahead; each holds an image or two.
 
 struct EvalOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
   TaskOptions task;
-  std::string data, images, input, json, report;
-  int batch = 0, ignore = none_ignored;
+  EvalDataOptions data;
+  std::string input, json, report;
+  int batch = 0;
   std::size_t worst = 12;
 };
 
@@ -46,12 +47,6 @@ Files declare_files(const EvalOptions& options) {
   return files;
 }
 
-/// The dataset's many files are checked only where something is written.
-void declare_data(const EvalOptions& options, const Dataset& data, Files& files) {
-  if (options.json.empty() && options.report.empty()) return;
-  for (const std::string& path : data.files()) files.reads("--data", path);
-}
-
 /// Images in one run: the model's fixed batch, else --batch.
 int batch_size(const EvalOptions& options, const Binding& input) {
   const std::int64_t fixed = input.dims[0];
@@ -60,15 +55,6 @@ int batch_size(const EvalOptions& options, const Binding& input) {
   check(fixed <= 65536, ErrorCode::limit_exceeded, "input {}: a batch of {} is too large", input.to_string(),
         fixed);
   return fixed > 0 ? static_cast<int>(fixed) : std::max(1, options.batch);
-}
-
-Dataset open_data(const EvalOptions& options, const Engine& engine, const Task& task) {
-  DatasetOptions data;
-  data.images = options.images;
-  if (options.ignore != none_ignored) data.ignore = options.ignore;
-  data.classes = class_count(engine, task);
-  data.limits = given_limits();
-  return with_context([] { return "--data"; }, [&] { return Dataset::open(options.data, task, data); });
 }
 
 /// How inputs, preprocessing and outputs were understood.
@@ -110,8 +96,9 @@ int run_eval(const EvalOptions& options) {
   const ResolvedTask found = resolve_task(*facts.engine, given);
   std::string measured;
   const Task task = evaluation_task(found.task, given, measured);
-  const Dataset data = open_data(options, *facts.engine, task);
-  declare_data(options, data, files);
+  const Dataset data = open_eval_data(options.data, *facts.engine, task);
+  // The dataset's many files are checked only where something is written.
+  if (!options.json.empty() || !options.report.empty()) declare_data(data, files);
   const int batch = batch_size(options, input);
   const std::vector<std::string> notes = notes_of(found.reason, measured, data);
   if (picture.known) print_note("note: preprocessing " + picture.text());
@@ -135,8 +122,8 @@ int run_eval(const EvalOptions& options) {
   if (json) json->write(visible_json(evaluation.to_json()) + "\n");
   if (json) json->commit();
   if (report)
-    write_eval_report(
-        *report, {options.engine.model, options.data, engine, facts, picture, data.named(task), evaluation});
+    write_eval_report(*report, {options.engine.model, options.data.data, data, engine, facts, picture,
+                                data.named(task), evaluation});
   check(evaluation.failed == 0, ErrorCode::bad_data, "eval: {} of {} pictures could not be read",
         evaluation.failed, data.size());
   return 0;
@@ -151,14 +138,7 @@ void add_eval(Command& program, Action& action) {
       .add_option("model", options->engine.model,
                   "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build")
       .required();
-  command
-      .add_option(
-          "--data", options->data,
-          "Images with ground truth: for classify a folder with a folder for each class; for boxes COCO's "
-          "JSON, or YOLO's folder with images/ and labels/, or its data.yaml; for semantic a folder with "
-          "images/ and masks/")
-      .required();
-  command.add_option("--images", options->images, "Folder of the images, where --data does not name it");
+  add_eval_data_options(command, options->data);
   command.add_option("--json", options->json, "All numbers as JSON, into a file, or - for stdout");
   command.add_option("--report", options->report,
                      "A self-contained HTML page of numbers, classes and the worst pictures");
@@ -166,9 +146,6 @@ void add_eval(Command& program, Action& action) {
       .range(0, 1000)
       .show_default();
   command.add_option("--batch", options->batch, "Images in one run").range(1, 65536);
-  command
-      .add_option("--ignore", options->ignore, "semantic: pixels with this value do not count (default: 255)")
-      .range(-1, 65535);
   command.add_option("--input", options->input,
                      "Name of the input that takes images, where the model has several inputs");
   add_task_options(command, options->task);
@@ -188,7 +165,8 @@ void add_eval(Command& program, Action& action) {
       "Examples:\n  lanner eval resnet50.onnx --data imagenet/val --preset imagenet --labels labels.txt\n"
       "  lanner eval yolo11n.onnx --data coco/annotations/instances_val2017.json --images coco/val2017\n"
       "  lanner eval detector.plan --data shapes/data.yaml --report report.html\n"
-      "  lanner eval model.onnx --data pictures/ --json - | jq .metrics");
+      "  lanner eval model.onnx --data pictures/ --json - | jq .metrics\n"
+      "  lanner eval model.onnx --data 'imagenet/validation-*' --preset imagenet");
 }
 
 } // namespace lanner::tool

@@ -89,8 +89,8 @@ std::string page_roff(const HelpPage& page, const HelpPage& program) {
   if (!page.examples.empty()) text += ".fi\n";
   std::vector<std::string> others;
   if (page.name != program.name) others.push_back("\\fB" + roff(program.name) + "\\fR(1)");
-  for (const HelpPage& other : program.commands)
-    if (other.name != page.name) others.push_back("\\fB" + roff(dashed(other.name)) + "\\fR(1)");
+  for (const HelpPage* other : commands_of(program))
+    if (other->name != page.name) others.push_back("\\fB" + roff(dashed(other->name)) + "\\fR(1)");
   return text + fmt::format(".SH SEE ALSO\n{}\n", fmt::join(others, ", "));
 }
 
@@ -100,10 +100,10 @@ int run_manual(const ManualOptions& options, const HelpPage& program) {
     return 0;
   }
   std::vector<std::string> names;
-  for (const HelpPage& command : program.commands) {
-    names.push_back(command.name.substr(command.name.rfind(' ') + 1));
+  for (const HelpPage* command : commands_of(program)) {
+    names.push_back(command_word(*command));
     if (names.back() != options.command) continue;
-    print_text(page_roff(command, program));
+    print_text(page_roff(*command, program));
     return 0;
   }
   fail(ErrorCode::invalid_argument, "manual: no command '{}'{}", options.command,
@@ -116,7 +116,8 @@ void add_manual(Command& program, Action& action) {
   auto [command, options] = make_command<ManualOptions>(
       program, action, "manual", "Print a manual page of this program or a command.",
       [program](const ManualOptions& given) { return run_manual(given, program.help()); });
-  command.add_option("command", options->command, "The command (default: the whole program)");
+  command.add_option("command", options->command,
+                     "The command, like run or tf-eval (default: the whole program)");
   command.footer("Examples:\n  lanner manual run | man -l -\n"
                  "  lanner manual run > ~/.local/share/man/man1/lanner-run.1");
 }

@@ -83,6 +83,10 @@ Command Command::add_command(const std::string& name, const std::string& descrip
   return Command(command);
 }
 
+void Command::require_command() {
+  app_->require_subcommand(1);
+}
+
 void Command::callback(std::function<void()> call) {
   app_->callback(std::move(call));
 }

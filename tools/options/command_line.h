@@ -46,6 +46,8 @@ class Command {
 public:
   explicit Command(CLI::App* app) : app_(app) {}
   Command add_command(const std::string& name, const std::string& description);
+  /// One of its own subcommands must be given.
+  void require_command();
   /// Called if the subcommand was given.
   void callback(std::function<void()> call);
   void footer(const std::string& text);

@@ -172,6 +172,25 @@ HelpPage help_page(const CLI::App& app) {
   return page;
 }
 
+std::vector<const HelpPage*> commands_of(const HelpPage& program) {
+  std::vector<const HelpPage*> pages;
+  for (const HelpPage& command : program.commands) {
+    pages.push_back(&command);
+    for (const HelpPage* inner : commands_of(command)) pages.push_back(inner);
+  }
+  return pages;
+}
+
+std::string command_path(const HelpPage& page) {
+  return page.name.substr(page.name.find(' ') + 1);
+}
+
+std::string command_word(const HelpPage& page) {
+  std::string word = command_path(page);
+  std::ranges::replace(word, ' ', '-');
+  return word;
+}
+
 std::string names_text(const HelpEntry& entry) {
   std::string text;
   for (const std::string& name : entry.names) text += (text.empty() ? "" : ", ") + name;

@@ -36,6 +36,12 @@ struct HelpPage {
 
 /// From a command whose options were declared.
 HelpPage help_page(const CLI::App& app);
+/// The subcommands, and theirs: those with subcommands before these.
+std::vector<const HelpPage*> commands_of(const HelpPage& program);
+/// What is typed after the program's name: `run`, `tf eval`.
+std::string command_path(const HelpPage& page);
+/// The same as one word: `tf-eval`.
+std::string command_word(const HelpPage& page);
 /// `NAME` with its placeholder: `-o FILE`, `--size WIDTHxHEIGHT`.
 std::string names_text(const HelpEntry& entry);
 /// An entry's text up to its first pause, with its choices: on one line if possible.

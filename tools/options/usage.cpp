@@ -41,6 +41,14 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+/// The name as it is typed after `lanner`: `tf eval`; empty for the program itself.
+std::string path_of(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  if (!parent) return {};
+  const std::string before = path_of(*parent);
+  return before.empty() ? command.get_name() : before + " " + command.get_name();
+}
+
 /// Hint where a file is given in place of a command.
 std::string command_for_file(const std::string& argument) {
   std::error_code ignored;
@@ -74,16 +82,17 @@ std::vector<std::string> with_long_names(int count, char** arguments) {
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = innermost(app);
-  const std::string prefix = &command == &app ? "" : command.get_name() + ": ";
-  const std::string help =
-      fmt::format("; see lanner {}--help", &command == &app ? "" : command.get_name() + " ");
+  const std::string path = path_of(command);
+  const std::string prefix = path.empty() ? "" : path + ": ";
+  const std::string help = fmt::format("; see lanner {}--help", path.empty() ? "" : path + " ");
   for (const std::string& argument : command.remaining()) {
     const bool option = argument.size() > 1 && argument[0] == '-';
-    if (!option && &command != &app) continue;
+    if (!option && command_names(command).empty()) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    std::string meant = option ? foreign_meaning(name, command.get_name(), option_names(command))
-                               : command_for_file(argument);
-    if (meant.empty()) meant = did_you_mean(name, option ? option_names(command) : command_names(app));
+    std::string meant = option         ? foreign_meaning(name, command.get_name(), option_names(command))
+                        : path.empty() ? command_for_file(argument)
+                                       : std::string();
+    if (meant.empty()) meant = did_you_mean(name, option ? option_names(command) : command_names(command));
     return fmt::format("{}no {} '{}'{}", prefix, option ? "option" : "command", name,
                        meant.empty() ? help : meant);
   }

@@ -90,10 +90,10 @@ std::string figure_html(const Image& image, const TaskResult& result, const Task
 }
 
 /// An image that has disappeared since is left out.
-std::string worst_html(const WorstImage& one, const Task& task) {
+std::string worst_html(const WorstImage& one, const Dataset& data, const Task& task) {
   Image image;
   try {
-    image = load_image(one.source, given_limits());
+    image = data.image(one.picture, given_limits());
   } catch (const Error&) {
     return {};
   }
@@ -108,12 +108,12 @@ std::string worst_html(const WorstImage& one, const Task& task) {
                      caption);
 }
 
-std::string worst_section(const Evaluation& evaluation, const Task& task) {
+std::string worst_section(const Evaluation& evaluation, const Dataset& data, const Task& task) {
   if (evaluation.worst.empty()) return {};
   std::string html = fmt::format("<section id=\"worst\"><h2>The worst pictures</h2><p class=\"note\">{}</p>"
                                  "<div class=\"worst{}\">\n",
                                  worst_note(evaluation), task.kind == TaskKind::classify ? " single" : "");
-  for (const WorstImage& one : evaluation.worst) html += worst_html(one, task);
+  for (const WorstImage& one : evaluation.worst) html += worst_html(one, data, task);
   return html + "</div></section>\n";
 }
 
@@ -146,7 +146,7 @@ void write_eval_report(OutputFile& file, const EvalReportParts& parts) {
   if (evaluation.metrics.size() > most_tiles)
     main += "<section id=\"metrics\"><h2>All numbers</h2><div class=\"card\">" + metrics_html(evaluation) +
             "</div></section>\n";
-  main += worst_section(evaluation, parts.task);
+  main += worst_section(evaluation, parts.dataset, parts.task);
   main += classes_html(evaluation);
   main += facts_html(parts);
   main += fmt::format("<footer>Made by lanner {}. This page holds everything that it shows and loads "

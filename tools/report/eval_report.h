@@ -14,7 +14,8 @@ namespace lanner::tool {
 /// Input of the page; everything outlives the call.
 struct EvalReportParts {
   const std::string& model;
-  const std::string& data;
+  const std::string& data; ///< As named on the command line.
+  const Dataset& dataset;
   const Engine& engine;
   const ModelFacts& facts;
   const PictureInput& picture;

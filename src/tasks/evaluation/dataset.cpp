@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/image.h>
 #include <lanner/source.h>
 
 #include "base/check.h"
@@ -134,6 +135,38 @@ std::string counted(std::size_t count, const char* noun, const char* plural) {
 
 } // namespace tasks
 
+namespace {
+
+struct ListedPictures : Dataset::Form {
+  GroundTruth truth(std::size_t i, std::int32_t, std::int32_t) const override {
+    GroundTruth truth;
+    truth.label = list.classes[i];
+    return truth;
+  }
+  Content content(std::size_t i, const Limits&) const override { return list.read(i); }
+  ClassPictures list; ///< Without what the form has itself.
+};
+
+} // namespace
+
+Content Dataset::Form::content(std::size_t i, const Limits& limits) const {
+  return read_regular_file(pictures[i], limits);
+}
+
+Dataset Dataset::of(ClassPictures pictures) {
+  check(!pictures.names.empty() && pictures.names.size() == pictures.classes.size() && pictures.read,
+        ErrorCode::invalid_argument, "data set: {} names of pictures, {} classes; expected as many",
+        pictures.names.size(), pictures.classes.size());
+  auto form = std::make_shared<ListedPictures>();
+  form->has_files = false;
+  form->pictures = std::move(pictures.names);
+  form->others = std::move(pictures.files);
+  form->labels = std::move(pictures.labels);
+  form->notes = std::move(pictures.notes);
+  form->list = std::move(pictures);
+  return Dataset(std::move(form));
+}
+
 Dataset Dataset::open(const std::filesystem::path& data, const Task& task, const DatasetOptions& options) {
   check(task.kind && can_evaluate(*task.kind), ErrorCode::invalid_argument,
         "{}: task {} cannot be evaluated; expected classify, detect, segment, pose, obb or semantic",
@@ -169,9 +202,14 @@ const std::string& Dataset::picture(std::size_t i) const {
   return form_->pictures[i];
 }
 
+Image Dataset::image(std::size_t i, const Limits& limits) const {
+  const std::string& name = picture(i);
+  return decode_image(form_->content(i, limits).bytes, limits, name);
+}
+
 std::vector<std::string> Dataset::files() const {
   std::vector<std::string> all = form_->others;
-  all.insert(all.end(), form_->pictures.begin(), form_->pictures.end());
+  if (form_->has_files) all.insert(all.end(), form_->pictures.begin(), form_->pictures.end());
   return all;
 }
 

@@ -14,8 +14,11 @@ namespace lanner {
 struct Dataset::Form {
   virtual ~Form() = default;
   virtual GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const = 0;
+  /// The picture's file.
+  virtual Content content(std::size_t i, const Limits& limits) const;
 
-  std::vector<std::string> pictures; ///< Paths.
+  std::vector<std::string> pictures; ///< Paths, or names where content() reads no files.
+  bool has_files = true;             ///< Whether each picture is a file.
   std::vector<std::string> others;   ///< Files with ground truth.
   std::vector<std::string> notes;
   std::vector<std::string> labels; ///< Number of classes, where the task has none.

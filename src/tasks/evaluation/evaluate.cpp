@@ -12,7 +12,6 @@
 #include <lanner/image.h>
 
 #include "base/check.h"
-#include "base/file/regular_file.h"
 #include "base/threads/thread_pool.h"
 #include "tasks/read/result_parts.h"
 
@@ -33,7 +32,7 @@ Loaded load(const Dataset& data, std::size_t i, const Limits& limits) {
   Loaded loaded;
   loaded.number = i;
   try {
-    loaded.image = decode_image(read_regular_file(data.picture(i), limits).bytes, limits, data.picture(i));
+    loaded.image = data.image(i, limits);
     loaded.truth = data.truth(i, loaded.image.width, loaded.image.height);
   } catch (const Error& error) {
     loaded.error = error;
@@ -110,8 +109,8 @@ class Run {
 public:
   Run(const Engine& engine, const Task& task, const Dataset& data, const EvaluateOptions& options)
       : data_(data), options_(checked(options)), input_(image_input(engine, options.input)),
-        spec_(spec_of(engine)), reader_(task, engine, spec_), engine_(engine),
-        context_(engine.create_context({.keep_results = true})) {
+        spec_(spec_of(engine)), reader_(task, engine, spec_), engine_(engine) {
+    if (!options_.run) context_.emplace(engine.create_context({.keep_results = true}));
     const std::int64_t fixed = input_.dims.empty() ? -1 : input_.dims[0];
     check(fixed <= most_batch, ErrorCode::limit_exceeded, "evaluate: input {}: a batch of {} is too large",
           input_.to_string(), fixed);
@@ -169,17 +168,33 @@ private:
     options_.on_failed(whole);
   }
 
+  std::map<std::string, Tensor> run_engine(const std::vector<Image>& images) {
+    context_->bind(input_.name, images, &spec_);
+    context_->run({}, {options_.control.cancel, {}});
+    std::map<std::string, Tensor> outputs;
+    for (const Binding& output : engine_.outputs())
+      if (!output.sequence) outputs[output.name] = context_->output(output.name).tensor;
+    return outputs;
+  }
+
+  Tensor pictures_of(const std::vector<Image>& images) const {
+    const Shape one = output_shape(spec_, images[0].width, images[0].height);
+    std::vector<std::int64_t> dims{static_cast<std::int64_t>(images.size())};
+    dims.insert(dims.end(), one.begin(), one.end());
+    Tensor pictures = Tensor::allocate(spec_.dtype, Shape(std::move(dims)));
+    for (std::size_t i = 0; i < images.size(); ++i)
+      preprocess(images[i], spec_, pictures, static_cast<std::int64_t>(i), {.threads = options_.threads});
+    return pictures;
+  }
+
   template<typename Take>
   void run(std::vector<Loaded>& batch, Take&& take) {
     std::vector<Image> images;
     for (const Loaded& one : batch) images.push_back(one.image);
     // A network of fixed batch size gets its last image again.
     images.resize(static_cast<std::size_t>(options_.batch), images.back());
-    context_.bind(input_.name, images, &spec_);
-    context_.run({}, {options_.control.cancel, {}});
-    std::map<std::string, Tensor> outputs;
-    for (const Binding& output : engine_.outputs())
-      if (!output.sequence) outputs[output.name] = context_.output(output.name).tensor;
+    const std::map<std::string, Tensor> outputs =
+        context_ ? run_engine(images) : options_.run(pictures_of(images));
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Loaded& one = batch[i];
       with_context([&] { return data_.picture(one.number); },
@@ -197,7 +212,7 @@ private:
   const Preprocess spec_;
   const TaskReader reader_;
   const Engine engine_;
-  Context context_;
+  std::optional<Context> context_; ///< None: the caller runs the network.
   std::int64_t failed_ = 0;
   bool again_ = false;
 };

@@ -1,6 +1,7 @@
+#include <lanner/tf_records.h>
+
 #include "base/limits/account.h"
 #include "importers/protobuf.h"
-#include "tf/read/tfrecord.h"
 
 namespace lanner::tf {
 namespace {

@@ -8,12 +8,12 @@ import pytest
 
 from command import BUILD, lanner, refuse, succeed
 
-COMMANDS = ["run", "probe", "decode", "transcode", "build", "bench", "eval", "explain", "verify", "doctor", "completion", "manual"]
+COMMANDS = ["run", "probe", "decode", "transcode", "build", "bench", "eval", "calibrate", "convert", "tf eval", "explain", "verify", "doctor", "completion", "manual"]
 
 
 def options_of(command):
     """Every option in the help."""
-    return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", "\n".join(line for line in succeed(command, "--help-all").splitlines() if line.startswith("  -")))) - {"--then-"}
+    return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", "\n".join(line for line in succeed(*command.split(), "--help-all").splitlines() if line.startswith("  -")))) - {"--then-"}
 
 
 def test_without_arguments_help_is_printed():
@@ -24,10 +24,10 @@ def test_without_arguments_help_is_printed():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_a_terminal(command):
     for flag in ("--help", "--help-all"):
-        text = succeed(command, flag)
+        text = succeed(*command.split(), flag)
         head = text.split("\nExamples:\n", 1)[0]
         assert max(map(len, head.splitlines())) <= 100
-    assert len(succeed(command, "--help").splitlines()) <= 48
+    assert len(succeed(*command.split(), "--help").splitlines()) <= 48
 
 
 def test_help_of_run_is_short_and_grouped():
@@ -52,7 +52,7 @@ def test_help_all_lists_the_remaining_options():
 def test_no_option_is_lost_from_the_daily_help():
     """A layout's name without an option would otherwise go unnoticed."""
     for command in COMMANDS:
-        assert "VALUE..." not in succeed(command, "--help")
+        assert "VALUE..." not in succeed(*command.split(), "--help")
     short = succeed("build", "--help")
     for option in ("--output", "--shape", "--precision", "--budget", "--device", "--threads"):
         assert option in short
@@ -66,7 +66,8 @@ def complete(*words):
 
 
 def test_bash_completes_commands_options_and_values():
-    assert complete("pro") == ["probe"] and set(COMMANDS) <= set(complete(""))
+    assert complete("pro") == ["probe"] and {command.split()[0] for command in COMMANDS} <= set(complete(""))
+    assert complete("tf", "") == ["eval"] and complete("tf", "eval", "--nat") == ["--native"]
     assert complete("run", "m.onnx", "--prec") == ["--precision"]
     assert complete("run", "m.onnx", "--fit", "") == ["stretch", "letterbox", "crop", "corner"]
     assert complete("run", "m.onnx", "--then-fit", "le") == ["letterbox"]
@@ -107,8 +108,9 @@ def test_unknown_shell_is_refused():
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])
 def test_manual_pages_have_every_option(command):
-    page = succeed("manual", *([command] if command else []))
-    name = f"lanner-{command}" if command else "lanner"
+    word = command.replace(" ", "-") if command else None
+    page = succeed("manual", *([word] if word else []))
+    name = f"lanner-{word}" if word else "lanner"
     assert page.startswith(f'.TH {name.upper()} 1 "" "lanner ') and f".SH NAME\n{name.replace('-', chr(92) + '-')}" in page
     assert not any(re.match(r"[.'](?!TH|SH|SS|TP|PP|B |I |nf|fi)", line) for line in page.splitlines())
     plain = page.replace("\\-", "-")

@@ -1,9 +1,11 @@
 #pragma once
 // TFRecord files and the message tf.Example (example.proto, feature.proto), in which TensorFlow's data sets
-// are kept.
+// are kept. Read without TensorFlow.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,14 +15,16 @@
 #include <lanner/limits.h>
 #include <lanner/source.h>
 
-#include "base/limits/counted_vector.h"
-
 namespace lanner::tf {
 
-/// The records of a file in order. One thread at a time.
+/// The records of a file in order. Movable; one thread at a time.
 class RecordReader {
 public:
-  explicit RecordReader(SourcePtr source, const Limits& limits = {});
+  /// `offset` is where a record begins, as offset() gave it.
+  explicit RecordReader(SourcePtr source, const Limits& limits = {}, std::uint64_t offset = 0);
+  RecordReader(RecordReader&&) noexcept;
+  RecordReader& operator=(RecordReader&&) noexcept;
+  ~RecordReader();
 
   /// The next record, valid until the next call; nothing at the end of the file. Both checksums are checked.
   /// Throws Error{bad_data} for a file that is cut short or damaged, Error{limit_exceeded} for a record over
@@ -28,19 +32,18 @@ public:
   std::optional<std::span<const std::byte>> next();
 
   /// How many records were given.
-  std::uint64_t count() const noexcept { return count_; }
+  std::uint64_t count() const noexcept;
+  /// Where the next record begins.
+  std::uint64_t offset() const noexcept;
 
 private:
-  std::size_t read(std::uint64_t offset, std::span<std::byte> into);
-  std::optional<std::uint64_t> read_length();
-  void read_content(std::uint64_t length);
-
-  SourcePtr source_;
-  const Limits limits_;
-  std::uint64_t offset_ = 0, count_ = 0;
-  CountedVector<std::byte> record_;
-  bool ended_ = false;
+  struct State;
+  std::unique_ptr<State> state_;
 };
+
+/// Whether these first bytes of a file, at least 12, are the beginning of a TFRecord file: a length and its
+/// checksum.
+bool looks_like_records(std::span<const std::byte> bytes);
 
 /// A feature's values; none where the feature says no kind.
 using FeatureValues =
