@@ -89,6 +89,7 @@ HEADERS = {
     "doctor": "engine",
     "engine": "engine",
     "model_file": "importers",
+    "keras": "importers",
     "packet": "video",
     "audio_reader": "video",
     "demuxer": "video",

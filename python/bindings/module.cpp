@@ -6,6 +6,7 @@
 #include "calls/warnings.h"
 #include "engine/environment.h"
 #include "engine/evaluation.h"
+#include "engine/keras.h"
 #include "engine/records.h"
 #include "video/packets.h"
 
@@ -39,6 +40,7 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_build(module);
   lanner::python::register_converted(module);
   lanner::python::register_records(module);
+  lanner::python::register_keras(module);
   lanner::python::register_option_rows(module);
   lanner::python::register_tasks(module);
   lanner::python::register_evaluation(module);

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lanner import _lanner
 
+_lanner._set_keras_python(sys.executable or "")  # type: ignore[attr-defined]
+
 
 def _is_one(model: object, names: tuple[str, ...]) -> bool:
     """Whether it is of one of these classes, `package:path.of.Class`, as far as they are imported."""

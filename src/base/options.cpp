@@ -85,6 +85,10 @@ Options read_options(const EnvironmentLookup& lookup) {
   return result;
 }
 
+std::string keras_python() {
+  return std::string(value_of([](const char* name) { return ::secure_getenv(name); }, "LANNER_KERAS_PYTHON"));
+}
+
 const Options& options() {
   // secure_getenv: a program with raised rights must not load modules that its caller chose.
   static const Options result = read_options([](const char* name) { return ::secure_getenv(name); });

@@ -32,6 +32,10 @@ struct Options {
 using EnvironmentLookup = std::function<const char*(const char* name)>;
 Options read_options(const EnvironmentLookup& lookup);
 
+/// LANNER_KERAS_PYTHON, the Python interpreter that exports Keras' files; read at each call, as programs in
+/// Python set variables after they loaded the library. Empty: not set.
+std::string keras_python();
+
 /// The process's environment, read once at first use.
 const Options& options();
 

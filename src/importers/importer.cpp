@@ -17,6 +17,7 @@
 #include "importers/caffe/caffe_importer.h"
 #include "importers/caffe/net.h"
 #include "importers/graph_source.h"
+#include "importers/keras/keras_importer.h"
 #include "importers/onnx/onnx_importer.h"
 #include "importers/onnx/onnx_reader.h"
 #include "importers/tensorflow/graph_def.h"
@@ -40,6 +41,7 @@ constexpr Format formats[] = {
     {"TensorFlow SavedModel", tensorflow::looks_like_saved_model, tensorflow::import_saved_model},
     {"TensorFlow MetaGraph", tensorflow::looks_like_meta_graph, tensorflow::import_meta_graph},
     {"TensorFlow GraphDef", tensorflow::looks_like_graph_def, tensorflow::import_graph_def},
+    {"Keras", is_keras_model, keras::import_keras},
     {"Caffe", caffe::looks_like_net, caffe::import_caffe, true},
 };
 

@@ -194,6 +194,9 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
   } else {
     const std::filesystem::path path(options.model);
     facts.folder = model_folder(path);
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path, ignored))
+      facts.exported = KerasExport::make(open_path(path, given_limits()), given_limits(), interrupt_token());
     facts.engine = import_model(options, path, files);
   }
   facts.inputs = facts.engine->inputs();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <lanner/engine.h>
+#include <lanner/keras.h>
 
 #include "input/files.h"
 #include "options/command_line.h"
@@ -35,8 +36,9 @@ struct ModelFacts {
   bool plan = false;
   std::filesystem::path folder; ///< The model file's, whose other files may describe it; empty for a plan.
   std::vector<Binding> inputs;
-  bool open_sizes = false; ///< As Engine::open_sizes.
-  std::string graph;       ///< Engine::graph_json() of the model as it was imported.
+  bool open_sizes = false;             ///< As Engine::open_sizes.
+  std::string graph;                   ///< Engine::graph_json() of the model as it was imported.
+  std::optional<KerasExport> exported; ///< Of a Keras file: kept, so that a build does not export it again.
   /// The plan itself, or the model's imported graph, which cannot run; open_engine takes the
   /// latter.
   std::optional<Engine> engine;

@@ -33,9 +33,7 @@ ForeignFormat keras(const std::string& name, const char* kind) {
                             name, name, without_ending(name))};
 }
 
-ForeignFormat hdf5(std::string_view bytes, const std::string& name) {
-  if (bytes.substr(0, searched).find("model_config") != std::string_view::npos)
-    return keras(name, "a Keras model in HDF5");
+ForeignFormat hdf5(std::string_view, const std::string&) {
   return {"an HDF5 file without a network, such as Keras's weights",
           "load it into its network in Keras, and pass that to lanner.build, or export it to ONNX"};
 }
@@ -90,7 +88,6 @@ ForeignFormat zip(std::string_view bytes, const std::string& name) {
   const auto has = [&](std::string_view end) {
     return std::ranges::any_of(names, [&](std::string_view each) { return each.ends_with(end); });
   };
-  if (has("model.weights.h5") && has("config.json")) return keras(name, "a Keras model");
   if (has("serialized_exported_program.json") || has("archive_format")) return torch_program(name);
   if (has("/constants.pkl")) return torch_script(name);
   if (has("data.pkl")) return torch_pickle();
@@ -141,8 +138,19 @@ bool is_openvino(std::string_view bytes) {
 
 } // namespace
 
+bool is_keras_model(std::span<const std::byte> content) {
+  const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
+  if (bytes.starts_with("\x89HDF\r\n\x1a\n"sv))
+    return bytes.substr(0, searched).find("model_config") != std::string_view::npos;
+  if (!bytes.starts_with("PK\3\4"sv)) return false;
+  const std::vector<std::string_view> names = names_in_zip(bytes);
+  const auto has = [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
+  return has("config.json") && has("metadata.json") && has("model.weights.h5");
+}
+
 std::optional<ForeignFormat> foreign_format(std::span<const std::byte> content, const std::string& name) {
   const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
+  if (is_keras_model(content)) return std::nullopt;
   for (const Signature& signature : signatures())
     if (bytes.size() > signature.at && bytes.substr(signature.at).starts_with(signature.bytes))
       return signature.format(bytes, name);

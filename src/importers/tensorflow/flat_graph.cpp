@@ -9,7 +9,9 @@
 #include "base/check.h"
 #include "base/limits/account.h"
 #include "base/limits/limit_error.h"
+#include "base/text/foreign_format.h"
 #include "base/text/one_line.h"
+#include "importers/keras/keras_importer.h"
 #include "importers/node_order.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/graph_def.h"
@@ -123,10 +125,12 @@ private:
 };
 
 ImportModel read(const Content& content, const ImportOptions& options) {
+  if (is_keras_model(content.bytes)) return keras::read_keras(content, options);
   if (looks_like_saved_model(content.bytes)) return read_saved_model(content, options);
   if (looks_like_meta_graph(content.bytes)) return read_meta_graph(content, options);
   check(looks_like_graph_def(content.bytes), ErrorCode::bad_data,
-        "not a model of TensorFlow; expected the folder of a SavedModel, a frozen GraphDef, or a MetaGraph");
+        "not a model of TensorFlow; expected the folder of a SavedModel, a frozen GraphDef, a MetaGraph, "
+        "or a Keras file");
   return read_graph_def(content, options);
 }
 

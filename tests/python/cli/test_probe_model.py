@@ -72,8 +72,6 @@ NODE = record(1, record(1, b"x") + record(2, b"Placeholder"))
 
 FOREIGN = {
     "m.tflite": (b"\x1c\0\0\0TFL3" + bytes(64), "TensorFlow Lite", "tf2onnx.convert --tflite"),
-    "m.keras": (archive("metadata.json", "config.json", "model.weights.h5"), "a Keras model", "keras.saving.load_model"),
-    "m.h5": (b"\x89HDF\r\n\x1a\n" + bytes(100) + b"model_config" + bytes(100), "Keras model in HDF5", "keras.saving.load_model"),
     "m.weights.h5": (b"\x89HDF\r\n\x1a\n" + bytes(200), "without a network", "Keras"),
     "m.pt": (archive("m/data.pkl", "m/version", "m/data/0"), "PyTorch", "lanner.build(module, example_inputs)"),
     "old.pth": (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19." + bytes(64), "PyTorch", "load_state_dict"),
