@@ -80,6 +80,7 @@ HEADERS = {
     "tensorflow_options": "base",
     "tensorflow": "tf",
     "tf_records": "tf",
+    "tf_export": "tf",
     "model_folder": "base",
     "precision": "tensor",
     "image": "image",

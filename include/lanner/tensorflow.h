@@ -136,6 +136,7 @@ struct EngineCounters {
   std::string build_error;        ///< Of the last build that failed; empty: none did.
 };
 
+struct ModelAccess;
 struct ModelState;
 class Runner;
 
@@ -183,6 +184,7 @@ public:
 private:
   explicit Model(std::shared_ptr<const ModelState> state) : state_(std::move(state)) {}
   friend class Runner;
+  friend struct ModelAccess;
   std::shared_ptr<const ModelState> state_;
 };
 

@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 #include <lanner/model_folder.h>
 #include <lanner/tensorflow.h>
+#include <lanner/tf_export.h>
 
 #include "check.h"
 #include "command.h"
@@ -26,7 +27,7 @@ namespace {
 
 struct ConvertCommandOptions {
   EngineOptions engine;
-  std::string output, report;
+  std::string output, report, plan, onnx, events;
   std::vector<std::string> built_for;
   bool without_engines = false, json = false;
 };
@@ -109,6 +110,8 @@ int run_convert(const ConvertCommandOptions& options) {
         "convert: --without-engines concerns the folder that -o writes");
   Files files;
   files.writes("--report", options.report);
+  files.writes("--plan", options.plan);
+  files.writes("--onnx", options.onnx);
   std::optional<OutputFile> report;
   if (!options.report.empty()) report.emplace(options.report);
   tf::ConvertOptions convert;
@@ -122,6 +125,9 @@ int run_convert(const ConvertCommandOptions& options) {
   for (const std::string& text : options.built_for) built_for.push_back(inputs_of(model, text));
   if (!built_for.empty()) model.build(built_for, {interrupt_token(), bar.callback()});
   if (!options.output.empty()) model.save(options.output, !options.without_engines);
+  if (!options.plan.empty()) tf::save_plan(model, options.plan, convert.build.control);
+  if (!options.onnx.empty()) tf::save_onnx(model, options.onnx);
+  if (!options.events.empty()) tf::write_events(model, options.events);
   if (report) write_conversion_report(*report, options.engine.model, model);
   if (options.json)
     print_json(report_json(model));
@@ -150,18 +156,28 @@ void add_convert(Command& program, Action& action) {
                    "Leave the engines' plans out of the folder: they are built anew when it is loaded");
   command.add_option("--report", options->report,
                      "HTML page of the conversion: parts, and native nodes with their reasons");
+  command.add_option("--plan", options->plan,
+                     "Also build a plan of the whole model, which must be one engine; its names are the "
+                     "signature's");
+  command.add_option(
+      "--onnx", options->onnx,
+      "Also write the model as ONNX; operators without a counterpart there are refused by name");
+  command.add_option("--events", options->events,
+                     "Folder for TensorBoard's event files of the graph before and after");
   command.add_flag("--json", options->json, "As one JSON object, with every node");
   OptionRows(command, options->engine.given).heading("Conversion").add(tf::convert_option_table());
   add_engine_options(command, options->engine);
   command.layout("Conversion", {"-o", "--min-segment", "--max-engines", "--deny-node", "--deny-operator",
                                 "--mode", "--build-for", "--max-cached-engines", "--without-engines",
-                                "--report", "--json", "--precision", "--signature"});
+                                "--report", "--plan", "--onnx", "--events", "--json", "--precision",
+                                "--signature"});
   command.footer("Engines are TRTEngineOp nodes of the SavedModel, each with its native segment, as TF-TRT "
                  "wrote them; lanner.tf.load and Model::load run it without TensorFlow.\n\nExamples:\n"
                  "  lanner convert saved_model/ -o converted/\n"
                  "  lanner convert saved_model/ --min-segment 5 --deny-operator Softmax\n"
                  "  lanner convert saved_model/ -o converted/ --build-for x=1x224x224x3 --build-for "
-                 "x=8x224x224x3");
+                 "x=8x224x224x3\n"
+                 "  lanner convert saved_model/ --plan model.plan --onnx model.onnx --events logs/");
 }
 
 } // namespace lanner::tool

@@ -10,6 +10,7 @@
 #include "calls/options.h"
 #include "calls/warnings.h"
 #include "engine/build_options.h"
+#include "engine/converted_files.h"
 #include "engine/engine.h"
 
 namespace lanner::python {
@@ -238,6 +239,21 @@ void register_model(nb::module_& module) {
           "summary", [](const PyModel& self) { return text_of(self.summary()); },
           nb::sig("def summary(self) -> str"),
           "What was converted: engines, and native nodes by operator and reason.")
+      .def(
+          "save_plan", [](const PyModel& self, nb::handle path) { save_plan(self, path); },
+          nb::arg("path").none(), nb::sig("def save_plan(self, path: str | os.PathLike[str]) -> None"),
+          "Builds a plan of the whole model with the options of the conversion. Raises Unsupported, with the "
+          "native nodes, where it is not one engine.\n\npath: file to write")
+      .def(
+          "save_onnx", [](const PyModel& self, nb::handle path) { save_onnx(self, path); },
+          nb::arg("path").none(), nb::sig("def save_onnx(self, path: str | os.PathLike[str]) -> None"),
+          "Writes the model as ONNX. Raises Unsupported, with the operator, where ONNX has no "
+          "counterpart.\n\npath: file to write")
+      .def(
+          "write_events", [](const PyModel& self, nb::handle folder) { write_events(self, folder); },
+          nb::arg("folder").none(), nb::sig("def write_events(self, folder: str | os.PathLike[str]) -> None"),
+          "Writes event files for TensorBoard, of the graph before and after the conversion.\n\nfolder: "
+          "where `before` and `after` are made")
       .def_prop_ro(
           "inputs", [](const PyModel& self) { return self.inputs(); },
           nb::sig("def inputs(self) -> list[Binding]"), "Inputs, by the signature's names.")

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <vector>
 
+#include <fmt/format.h>
 #include <protozero/pbf_writer.hpp>
 
 #include <lanner/error.h>
@@ -206,11 +208,18 @@ private:
     while (inputs > 0 && !node.input(inputs - 1)) --inputs;
     for (std::size_t i = 0; i < inputs; ++i) made.text(1, node.input(i) ? node.input(i)->name() : "");
     for (const auto& output : node.outputs()) made.text(2, output->name());
-    if (!node.sources.empty()) made.text(3, node.sources.front());
+    if (!node.sources.empty()) made.text(3, unique_name(node.sources.front()));
     made.text(4, found->second.name);
     for (const auto& [name, value] : node.attributes)
       if (!is_fallback(node, name, value)) made.message(5, attribute_message(node, name, value));
     return made;
+  }
+
+  /// One node of the model may have become several, and onnxruntime refuses two nodes of one name.
+  std::string unique_name(const std::string& name) {
+    std::string unique = name;
+    for (int n = 1; !node_names_.insert(unique).second; ++n) unique = fmt::format("{}_{}", name, n);
+    return unique;
   }
 
   /// Attributes equal to their default may be newer than the operator set.
@@ -241,6 +250,7 @@ private:
 
   const Graph& graph_;
   std::int64_t version_ = min_version;
+  std::set<std::string> node_names_;
 };
 
 } // namespace
