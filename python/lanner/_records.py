@@ -8,8 +8,6 @@ from typing import Any
 from lanner import _lanner
 from lanner.errors import NotFound
 
-parse_example = _lanner.parse_example
-
 
 def _files(path: Any) -> list[Any]:
     if isinstance(path, (str, os.PathLike)):
@@ -23,11 +21,11 @@ def _files(path: Any) -> list[Any]:
 
 
 def records(
-    path: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]",
+    path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     raw: bool = False,
-    limits: "Mapping[str, float | str] | None" = None,
-) -> "Iterator[dict[str, list[bytes] | list[float] | list[int]]] | Iterator[bytes]":
+    limits: Mapping[str, float | str] | None = None,
+) -> Iterator[dict[str, list[bytes] | list[float] | list[int]]] | Iterator[bytes]:
     """The records of TFRecord files, in order: of each, a tf.Example, its features by name as lists of bytes, floats or integers.
     Checksums are checked. Raises BadData for a damaged file, Unsupported for a compressed one.
 
@@ -40,6 +38,6 @@ def records(
     def each() -> Iterator[Any]:
         for file in files:
             for record in _lanner.RecordReader(file, limits=limits):
-                yield record if raw else parse_example(record, limits=limits)
+                yield record if raw else _lanner.parse_example(record, limits=limits)
 
     return each()

@@ -8,10 +8,10 @@
 >>> lanner.tf.load("converted/")
 """
 
-from lanner._lanner import ConvertedModel
+from lanner._lanner import ConvertedModel, parse_example
 from lanner._lanner import tf_convert as convert
 from lanner._lanner import tf_load as load
-from lanner._records import parse_example, records
+from lanner._records import records
 from lanner._tf_operators import engine_statistics, register
 
 __all__ = ["ConvertedModel", "convert", "engine_statistics", "load", "parse_example", "records", "register"]
