@@ -167,7 +167,7 @@ def settle_normalisation(model, images):
     for layer in model.layers:
         if isinstance(layer, layers.BatchNormalization):
             layer.momentum = 0.0
-            layer.beta.assign(tf.fill(layer.beta.shape, 3.0))
+            layer.beta.assign(tf.fill(layer.beta.shape, 1.5))
     model(values(images[: 2 * BATCH]), training=True)
 
 
