@@ -6,19 +6,12 @@
 #include "graph/op.h"
 #include "passes/passes.h"
 #include "passes/rewriting/constant_math.h"
-#include "passes/rewriting/quantization.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/transposes.h"
 
 namespace lanner::passes {
 
 namespace {
-
-bool is_elementwise(const Node& node) {
-  if (quantizes(&node) || (dequantizes(&node) && !node.input(0)->constant())) return true;
-  return node.op().elementwise && node.regions().empty() && node.outputs().size() == 1 &&
-         !node.attributes.has("axis") && node.kind() != "reorder";
-}
 
 bool is_reduction(const Node& node) {
   return node.kind().starts_with("reduce_") && node.outputs().size() == 1;
@@ -27,7 +20,7 @@ bool is_reduction(const Node& node) {
 // Whether a transpose before the node could move after it, by its operator alone.
 bool can_sink_through(const Node& node) {
   const std::string& kind = node.kind();
-  return is_elementwise(node) || is_reduction(node) || kind == "concat" || kind == "softmax" ||
+  return works_on_elements(node) || is_reduction(node) || kind == "concat" || kind == "softmax" ||
          kind == "log_softmax" || kind == "pad";
 }
 
@@ -117,7 +110,7 @@ bool ends_contraction(const Value& value) {
   constexpr int most_steps = 4;
   for (int steps = 0; node && steps < most_steps; ++steps) {
     if (pattern_of(*node) == Pattern::contraction) return true;
-    if (!is_elementwise(*node)) return false;
+    if (!works_on_elements(*node)) return false;
     const Node* above = nullptr;
     for (const Value* input : node->own_inputs()) {
       if (!input || input->constant()) continue;
@@ -262,7 +255,7 @@ bool sink(Node& node) {
   if (node.kind() == "transpose" && ops::permutation_of(node.input(0)->producer()))
     return simplify_transpose(node);
   if (!can_sink_through(node) || !has_transpose(node)) return false;
-  if (is_elementwise(node)) return sink_elementwise(node);
+  if (works_on_elements(node)) return sink_elementwise(node);
   if (is_reduction(node)) return sink_reduction(node);
   if (node.kind() == "concat") return sink_concat(node);
   if (node.kind() == "pad") return sink_pad(node);

@@ -1,6 +1,8 @@
 #include "passes/rewriting/transposes.h"
 
+#include "graph/op.h"
 #include "ops/definition/permutation.h"
+#include "passes/rewriting/quantization.h"
 #include "passes/rewriting/reshape_target.h"
 #include "passes/rewriting/rewrite.h"
 
@@ -33,6 +35,12 @@ bool simplify_transpose(Node& node) {
   if (from == node.input(0)) return false;
   replace(node, emit_transpose(node, from, *p));
   return true;
+}
+
+bool works_on_elements(const Node& node) {
+  if (quantizes(&node) || (dequantizes(&node) && !node.input(0)->constant())) return true;
+  return node.op().elementwise && node.regions().empty() && node.outputs().size() == 1 &&
+         !node.attributes.has("axis") && node.kind() != "reorder";
 }
 
 } // namespace lanner::passes

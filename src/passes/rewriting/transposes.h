@@ -12,4 +12,8 @@ Value* emit_transpose(Node& before, Value* value, const ops::Permutation& p);
 /// nothing.
 bool simplify_transpose(Node& node);
 
+/// Whether each element of the node's only result depends on the operands' elements at the same place, so
+/// that their dims may be in any order.
+bool works_on_elements(const Node& node);
+
 } // namespace lanner::passes

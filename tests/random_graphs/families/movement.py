@@ -43,6 +43,55 @@ def between_transposes(g: GraphBuilder, y: str) -> str:
     return y
 
 
+@family("movement", 4)
+def moved_rows(g: GraphBuilder):
+    """Transposes with products of rows, reshapes and slices between them, as attention's projections have them."""
+    ends = [g.pick([F32], ranks=[2, 3, 3, 4], fresh=0.4, fits=lambda shape: all(shape))]
+    for _ in range(g.draw.randint(3, 12)):
+        y = ends.pop(g.draw.randrange(len(ends)))
+        ends += row_step(g, y)
+    if len(ends) > 1 and len({tuple(g.shape(end)) for end in ends}) == 1 and g.chance(0.5):
+        g.node("Add", ends[:2])
+
+
+def row_step(g: GraphBuilder, y: str) -> list[str]:
+    shape, rank = g.shape(y), g.rank(y)
+    step = g.choose(["Transpose", "Transpose", "Transpose", "Reshape", "Reshape", "MatMul", "Add", "Mul", "Relu", "Split", "Two"])
+    if step == "Transpose":
+        rows = g.draw.sample(range(rank - 1), rank - 1)
+        perm = [*rows, rank - 1] if g.chance(0.6) else g.draw.sample(range(rank), rank)
+        return [g.node("Transpose", [y], perm=perm)]
+    if step == "Reshape":
+        return [g.node("Reshape", [y, g.ints(regrouped(g, shape))])]
+    if step == "MatMul" and rank > 1:
+        return [g.node("MatMul", [y, g.random_constant(F32, [shape[-1], g.choose([1, 2, 4, 6, 8, 12])])])]
+    if step in ("Add", "Mul"):
+        return [g.node(step, [y, g.random_constant(F32, g.choose([[], [1], shape[-1:], [1, *shape[-1:]], shape]))])]
+    if step == "Relu":
+        return [g.node(step, [y])]
+    if step == "Split" and g.opset >= 13:
+        axis = g.draw.randrange(rank)
+        if shape[axis] > 1:
+            cut = g.draw.randint(1, shape[axis] - 1)
+            return g.node("Split", [y, g.ints([cut, shape[axis] - cut])], [1, 1], axis=axis)
+    return [y, y] if step == "Two" else [y]
+
+
+def regrouped(g: GraphBuilder, shape: list[int]) -> list[int]:
+    """The shape with one dim split in two, or two neighbours merged, or both."""
+    target = list(shape)
+    if len(target) < 5 and g.chance(0.6):
+        i = g.draw.randrange(len(target))
+        inner = g.choose([n for n in range(1, target[i] + 1) if target[i] % n == 0])
+        target[i : i + 1] = [target[i] // inner, inner]
+    if len(target) > 2 and g.chance(0.6):
+        i = g.draw.randrange(len(target) - 1)
+        target[i : i + 2] = [target[i] * target[i + 1]]
+    if g.chance(0.5):
+        target[g.draw.randrange(len(target))] = -1
+    return target
+
+
 @family("movement", 1)
 def flatten(g: GraphBuilder):
     x = g.pick(fresh=0.05)
