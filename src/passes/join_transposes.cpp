@@ -76,7 +76,7 @@ bool is_product_of_rows(const Node& node, const Use& use) {
 /// gain of a rewrite is counted in moved elements.
 class Walk {
 public:
-  explicit Walk(const Graph& graph) {
+  explicit Walk(const Graph& graph) : rewrites_left_(graph.node_count()) {
     for (const auto& [name, symbol] : graph.symbols) {
       constexpr std::int64_t usual = 8;
       sizes_[name] =
@@ -87,12 +87,13 @@ public:
   /// `node` is a transpose.
   bool visit(Node& node) {
     const Type& type = node.input(0)->type;
-    if (node.output()->unused() || !moves_data(type)) return false;
+    if (node.output()->unused() || !moves_data(type) || rewrites_left_ == 0) return false;
     Place place{node.output(), nullptr, type.dtype(), Arrangement(type.dims())};
     place.moves.transpose(*ops::permutation_of(&node));
     visited_ = 0;
     const Choice choice = choose(place, 0);
     if (!pays(cost(place) + choice.gain) || visited_ > most_visited) return false;
+    --rewrites_left_;
     place.source = node.input(0);
     rewrite_readers(place, choice, 0);
     return true;
@@ -118,12 +119,14 @@ private:
   }
 
   /// What the transpose costs whose result this is. Products read their operands' matrices either way.
-  double cost_of_transpose(const Value& result, const ops::Permutation& order) const {
+  /// `read`: whether the result's readers read it as the transpose leaves it.
+  double cost_of_transpose(const Value& result, const ops::Permutation& order, bool read) const {
     ops::Permutation swapped = order;
     if (swapped.size() > 1) std::swap(swapped.back(), swapped[swapped.size() - 2]);
-    const bool free = ops::is_identity(swapped) && std::ranges::all_of(result.uses(), [](const Use& use) {
-                        return use.node && use.node->kind() == "matmul";
-                      });
+    const bool free =
+        read && ops::is_identity(swapped) && std::ranges::all_of(result.uses(), [](const Use& use) {
+          return use.node && use.node->kind() == "matmul";
+        });
     if (free) return 0;
     double elements = 1;
     for (const Dim& dim : result.type.dims())
@@ -140,7 +143,7 @@ private:
     const Arrangement::Moves moves = a.moves();
     if (moves.order.size() > most_dims) return -never;
     const Type split{place.type, moves.split}, moved = ops::permuted(split, moves.order);
-    double cost = cost_of_transpose(*place.old, moves.order);
+    double cost = cost_of_transpose(*place.old, moves.order, moved == to);
     if (split != from) cost += reshape_target(from, split) ? of_reshape : -never;
     if (moved != to) cost += reshape_target(moved, to) ? of_reshape : -never;
     return cost;
@@ -232,7 +235,8 @@ private:
   using Places = std::optional<std::vector<Place>>;
 
   Places pass_transpose(Place place, Node& node, const ops::Permutation& p, double& saved) {
-    saved = ops::moves_nothing(node.input(0)->type, p) ? of_reshape : cost_of_transpose(*node.output(), p);
+    saved =
+        ops::moves_nothing(node.input(0)->type, p) ? of_reshape : cost_of_transpose(*node.output(), p, true);
     place.moves.transpose(p);
     place.old = node.output();
     return std::vector{place};
@@ -326,6 +330,7 @@ private:
   }
 
   Bindings sizes_;
+  std::size_t rewrites_left_; ///< A rewrite leaves fewer transposes, so that this is never reached.
   int visited_ = 0;
 };
 
