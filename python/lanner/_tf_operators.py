@@ -17,6 +17,7 @@ _ENGINES = ("TRTEngineOp", "LannerEngineOp")
 _OLDEST, _NEWEST_MAJOR = (2, 15), 2
 _lock = threading.Lock()
 _others_engines = False  # TRTEngineOp is TensorFlow's own
+_segments_in_files = False
 _library: ctypes.CDLL | None = None
 
 
@@ -73,6 +74,18 @@ def _name_folder(graph: Any, folder: Path) -> None:
                 node.attr["_lanner_folder"].s = said
 
 
+def _leave_in_file(graph: Any, folder: Path) -> None:
+    """Takes native segments out of the nodes, and tells where in the file they are."""
+    file = folder / "saved_model.pb"
+    if not file.is_file():
+        return
+    for function, nodes in [("", graph.node), *((function.signature.name, function.node_def) for function in graph.library.function)]:
+        for node in nodes:
+            if node.op in _ENGINES and node.attr["serialized_segment"].s:
+                node.attr["_lanner_segment"].s = f"{file.stat().st_mtime_ns} {folder.absolute()}\n{function}\n{node.name}".encode()
+                node.attr["serialized_segment"].s = b""
+
+
 def _add_to_readers() -> None:
     """TensorFlow's readers of graphs and SavedModels in Python pass what they read through _name_functions(), and SavedModels
     also through _name_folder()."""
@@ -88,7 +101,10 @@ def _add_to_readers() -> None:
     def model(export_dir: Any, *arguments: Any, **options: Any) -> Any:
         saved = read_model(export_dir, *arguments, **options)
         for meta_graph in saved.meta_graphs:
-            _name_folder(_name_functions(meta_graph.graph_def), Path(os.fsdecode(export_dir)))
+            folder = Path(os.fsdecode(export_dir))
+            if _segments_in_files:
+                _leave_in_file(meta_graph.graph_def, folder)
+            _name_folder(_name_functions(meta_graph.graph_def), folder)
         return saved
 
     importer._ProcessGraphDefParam, loader_impl.parse_saved_model = graph, model
@@ -113,7 +129,7 @@ def _open(path: Path) -> ctypes.CDLL:
     return library
 
 
-def register(*, threads: int = 0, budget: float | None = None, native_segments: bool = True) -> str:
+def register(*, threads: int = 0, budget: float | None = None, native_segments: bool = True, segments_in_files: bool = False) -> str:
     """Adds Lanner's operators to the TensorFlow of this process, which is imported, so that converted models run
     in it: LannerEngineOp, and those of TF-TRT that it lacks. Can be called again, to change the options for
     engines that have not run yet. Returns TensorFlow's version.
@@ -122,8 +138,11 @@ def register(*, threads: int = 0, budget: float | None = None, native_segments: 
     budget: seconds to time kernels when an engine is built; None: the default of builds
     native_segments: where an engine cannot be built or does not take the shapes, TensorFlow runs its nodes;
         False: that is an error
+    segments_in_files: TensorFlow holds several copies of what is in nodes. True leaves native segments, which have the weights,
+        in the SavedModel's file when it is loaded: the file must then stay as it is, and saving the loaded model again
+        with TensorFlow leaves them out
     """
-    global _library, _others_engines
+    global _library, _others_engines, _segments_in_files
     if threads < 0 or threads > 4096:
         raise ValueError(f"threads {threads}: expected 0 to 4096")
     if budget is not None and budget < 0:
@@ -138,6 +157,7 @@ def register(*, threads: int = 0, budget: float | None = None, native_segments: 
         state = _text(_library.lanner_tensorflow_state)
         if state["error"]:
             raise Unsupported(f"lanner.tf.register: {state['error']}")
+        _segments_in_files = segments_in_files
         _others_engines = "TRTEngineOp" not in state["operators"]
         _library.lanner_tensorflow_set(threads, -1.0 if budget is None else budget, native_segments)
     return str(tensorflow.__version__)

@@ -117,9 +117,11 @@ void change_settings(const Settings& settings) {
   current_settings = settings;
 }
 
-EngineEntry::EngineEntry(Node node, std::string graph, int threads, const Settings& settings)
-    : id_(++entries_made), node_(std::move(node)), graph_(std::move(graph)), threads_(threads),
-      settings_(settings) {}
+EngineEntry::EngineEntry(Node node, std::string graph, GraphAgain again, int threads,
+                         const Settings& settings)
+    : id_(++entries_made), node_(std::move(node)),
+      graph_(std::make_shared<const std::string>(std::move(graph))), again_(std::move(again)),
+      threads_(threads), settings_(settings) {}
 
 void EngineEntry::build() {
   const auto start = std::chrono::steady_clock::now();
@@ -133,7 +135,7 @@ void EngineEntry::build() {
     folders.insert(folders.begin(), node_.folder);
   for (const std::filesystem::path& folder : folders) {
     try {
-      const auto source = open_bytes(std::as_bytes(std::span(graph_)), nullptr, node_.name);
+      const auto source = open_bytes(std::as_bytes(std::span(*graph_)), graph_, node_.name);
       made = tf::Model::load(source, options, folder);
       used = folder;
       break;
@@ -143,6 +145,7 @@ void EngineEntry::build() {
   }
   if (made) failure.clear();
   const std::scoped_lock lock(mutex_);
+  if (again_) graph_.reset();
   model_ = std::move(made);
   build_error_ = std::move(failure);
   folder_ = std::move(used);
@@ -193,7 +196,7 @@ void EngineEntry::run_engine(TF_OpKernelContext* context, const std::vector<Tens
 const NativeSession& EngineEntry::session() {
   std::call_once(opened_, [&] {
     try {
-      const NativeGraph native = native_graph(graph_);
+      const NativeGraph native = native_graph(again_ ? again_() : *graph_);
       session_ = std::make_unique<NativeSession>(native);
       const std::scoped_lock lock(mutex_);
       native_bytes_ = native.graph_def.size();
@@ -296,7 +299,7 @@ std::string EngineEntry::statistics() const {
   made.add("build_seconds", build_seconds_);
   made.add_raw("cached", json_of(counters.cached));
   made.add("weight_bytes", counters.weight_bytes);
-  made.add("segment_bytes", static_cast<std::uint64_t>(graph_.size()));
+  made.add("segment_bytes", static_cast<std::uint64_t>(graph_ ? graph_->size() : 0));
   made.add("native_bytes", native_bytes_);
   made.add("contexts", runners_);
   return made.text();
@@ -315,7 +318,8 @@ Entries& entries() {
 
 } // namespace
 
-std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::string_view config) {
+std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, GraphAgain again,
+                                      std::string_view config) {
   const Settings now = settings();
   const int threads = threads_of(now, config);
   const XXH128_hash_t hash =
@@ -325,7 +329,8 @@ std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::
   std::erase_if(all.known, [](const auto& known) { return known.second.expired(); });
   std::weak_ptr<EngineEntry>& known = all.known[{hash.high64, hash.low64}];
   std::shared_ptr<EngineEntry> entry = known.lock();
-  if (!entry) known = entry = std::make_shared<EngineEntry>(node, std::move(graph), threads, now);
+  if (!entry)
+    known = entry = std::make_shared<EngineEntry>(node, std::move(graph), std::move(again), threads, now);
   return entry;
 }
 

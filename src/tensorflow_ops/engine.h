@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,10 +29,13 @@ struct Settings {
 Settings settings();
 void change_settings(const Settings& settings);
 
+/// Makes the graph of engine_graph() another time, from a file; empty: it cannot be made again.
+using GraphAgain = std::function<std::string()>;
+
 /// An engine, or the native segment where there is none. Thread-safe.
 class EngineEntry {
 public:
-  EngineEntry(Node node, std::string graph, int threads, const Settings& settings);
+  EngineEntry(Node node, std::string graph, GraphAgain again, int threads, const Settings& settings);
 
   /// Runs it for one kernel. Throws Error, or leaves TensorFlow's own error in `status`.
   void run(TF_OpKernelContext* context, const Status& status);
@@ -49,7 +53,8 @@ private:
 
   const std::uint64_t id_;
   const Node node_;
-  const std::string graph_; ///< That of engine_graph().
+  std::shared_ptr<const std::string> graph_; ///< That of engine_graph(); null where `again_` makes it.
+  const GraphAgain again_;
   const int threads_;
   const Settings settings_;
 
@@ -67,7 +72,8 @@ private:
 
 /// The entry of a node, shared by all kernels of equal nodes. `graph` is that of engine_graph(), `config`
 /// TensorFlow's ConfigProto.
-std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, std::string_view config);
+std::shared_ptr<EngineEntry> entry_of(const Node& node, std::string graph, GraphAgain again,
+                                      std::string_view config);
 
 /// Those of all engines, as a JSON array.
 std::string all_statistics();

@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include <lanner/source.h>
+
 #include "protobuf.h"
 
 namespace lanner::tensorflow_ops {
@@ -152,9 +154,13 @@ bool is_segment(std::string_view bytes) {
   return has_output;
 }
 
-/// Of lanner.tf.register(): `NANOSECONDS FOLDER`, the time of its saved_model.pb and a SavedModel's folder.
-/// Empty where the file is another one by now: a graph may be saved elsewhere with this attribute.
+// Attributes of lanner.tf.register(), about the SavedModel that the node comes from: `NANOSECONDS FOLDER`,
+// the time of its saved_model.pb; and `NANOSECONDS FOLDER`, a function's name or nothing, a node's name on
+// three lines.
 constexpr const char* folder_attribute = "_lanner_folder";
+constexpr const char* place_attribute = "_lanner_segment";
+
+/// Empty where the file is another one by now: a graph may be saved elsewhere with this attribute.
 std::filesystem::path unchanged_folder(std::string_view said) {
   const std::size_t space = said.find(' ');
   if (space == std::string_view::npos) return {};
@@ -163,6 +169,37 @@ std::filesystem::path unchanged_folder(std::string_view said) {
   if (::stat((folder / "saved_model.pb").c_str(), &file) != 0) return {};
   const std::int64_t time = std::int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
   return said.substr(0, space) == std::to_string(time) ? folder : std::filesystem::path();
+}
+
+/// The message in field `tag` whose text in field `name_tag`, perhaps of its own field 1, is `name`.
+std::string_view find_named(std::string_view message, protozero::pbf_tag_type tag, bool by_signature,
+                            std::string_view name) {
+  std::string_view found;
+  each_field(message, "the graph", [&](pbf_reader& field) {
+    if (field.tag() != tag) return field.skip();
+    const std::string_view one = bytes_of(field);
+    if (text_in(by_signature ? text_in(one, function_signature) : one, 1) == name) found = one;
+  });
+  return found;
+}
+
+/// The segment of a node of a SavedModel's file; empty: there is none.
+std::string_view segment_in(std::string_view saved_model, std::string_view function, std::string_view name) {
+  constexpr protozero::pbf_tag_type meta_graph = 2, graph_def = 2;
+  std::string_view found;
+  each_field(saved_model, "saved_model.pb", [&](pbf_reader& field) {
+    if (field.tag() != meta_graph) return field.skip();
+    const std::string_view graph = text_in(bytes_of(field), graph_def);
+    const std::string_view node =
+        function.empty()
+            ? find_named(graph, graph_node, false, name)
+            : find_named(find_named(text_in(graph, graph_library), library_function, true, function),
+                         function_node, false, name);
+    each_attribute(node, [&](std::string_view key, std::string_view value) {
+      if (key == "serialized_segment") found = text_in(value, value_s);
+    });
+  });
+  return found;
 }
 
 void add_type(pbf_writer& node, const char* key, int type) {
@@ -298,6 +335,7 @@ Node read_node(std::string_view node_def) {
     if (key == "_lanner_native_segment") node.may_run_natively = flag_in(value);
     if (key == "segment_funcdef_name") old_function = text_in(value, value_s);
     if (key == folder_attribute) node.folder = unchanged_folder(text_in(value, value_s));
+    if (key == place_attribute) node.segment_place = text_in(value, value_s);
     if (key != "serialized_segment") return;
     const std::string_view bytes = text_in(value, value_s);
     node.has_segment = is_segment(bytes);
@@ -306,6 +344,38 @@ Node read_node(std::string_view node_def) {
   if (node.function.empty()) node.function = node.name + "_native_segment";
   if (node.input_shapes.size() != node.input_types.size()) node.input_shapes.clear();
   return node;
+}
+
+std::string with_segment_of_file(std::string_view node_def, std::string_view place) {
+  const std::size_t first = place.find('\n'), second = place.find('\n', first + 1);
+  errors::check(second != std::string_view::npos, ErrorCode::bad_data, "{}: expected three lines",
+                place_attribute);
+  const std::filesystem::path folder = unchanged_folder(place.substr(0, first));
+  errors::check(
+      !folder.empty(), ErrorCode::not_found,
+      "its native segment is in the SavedModel {}, which was changed or moved since it was read; register "
+      "with segments_in_files=False, and load it again",
+      place.substr(std::min(place.find(' '), first - 1) + 1, first));
+  const Content file = read_all(open_path(folder / "saved_model.pb"));
+  const std::string_view segment =
+      segment_in({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()},
+                 place.substr(first + 1, second - first - 1), place.substr(second + 1));
+  std::string bytes;
+  bytes.reserve(segment.size() + node_def.size() + 64);
+  pbf_writer made(bytes);
+  each_field(node_def, "the node", [&](pbf_reader& field) {
+    if (field.tag() != node_attr) return copy_field(field, made);
+    const std::string_view entry = bytes_of(field), key = text_in(entry, entry_key);
+    if (key != "serialized_segment" && key != place_attribute)
+      made.add_bytes(node_attr, entry.data(), entry.size());
+  });
+  {
+    pbf_writer entry(made, node_attr);
+    entry.add_string(entry_key, "serialized_segment");
+    pbf_writer value(entry, entry_value);
+    value.add_bytes(value_s, segment.data(), segment.size());
+  }
+  return bytes;
 }
 
 std::string functions_for(std::string_view library, std::string_view name) {
@@ -350,7 +420,8 @@ std::string engine_graph(std::string_view node_def, const Node& node, const std:
       if (field.tag() != node_attr) return field.skip();
       const std::string_view entry = bytes_of(field);
       const std::string_view key = text_in(entry, entry_key);
-      const bool dropped = key == folder_attribute || (key == "static_engine" && node.has_segment) ||
+      const bool dropped = key == folder_attribute || key == place_attribute ||
+                           (key == "static_engine" && node.has_segment) ||
                            (key == "serialized_segment" && !node.has_segment);
       if (!dropped) made.add_bytes(node_attr, entry.data(), entry.size());
     });

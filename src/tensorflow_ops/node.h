@@ -25,11 +25,16 @@ struct Node {
   bool has_segment = false;     ///< `serialized_segment` is a graph, and not an engine of TensorRT.
   bool has_function = false;    ///< The library has the function: set by who looked.
   std::filesystem::path folder; ///< Of the SavedModel, which may have a plan of the engine; empty: not known.
+  std::string segment_place;    ///< Where in a file the segment is; empty: in the node, or a function.
   bool may_run_natively = true; ///< Off: converted with use_function_backup=False.
 };
 
 /// Reads a NodeDef. Throws Error{bad_data}.
 Node read_node(std::string_view node_def);
+
+/// The node with the segment that lies at `place`, Node::segment_place. Throws Error where the file was
+/// changed.
+std::string with_segment_of_file(std::string_view node_def, std::string_view place);
 
 /// The functions that `name` needs and itself, of a serialised FunctionDefLibrary.
 std::string functions_for(std::string_view library, std::string_view name);

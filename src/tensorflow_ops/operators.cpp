@@ -62,11 +62,20 @@ private:
   EngineEntry& entry(TF_OpKernelContext* context) {
     const std::scoped_lock lock(mutex_);
     if (!entry_) {
-      const std::string functions = library(context);
+      const std::vector<NodeShape> shapes = input_shapes(context);
+      const std::string place = node_.segment_place;
+      GraphAgain again;
+      if (!place.empty())
+        again = [node_def = node_def_, place, shapes] {
+          const std::string whole = with_segment_of_file(node_def, place);
+          return engine_graph(whole, read_node(whole), shapes, {});
+        };
+      const std::string functions = place.empty() ? library(context) : std::string();
       Node node = node_;
       node.has_function = !functions.empty();
-      entry_ =
-          entry_of(node, engine_graph(node_def_, node_, input_shapes(context), functions), config(context));
+      node.has_segment |= !place.empty();
+      std::string graph = again ? again() : engine_graph(node_def_, node_, shapes, functions);
+      entry_ = entry_of(node, std::move(graph), std::move(again), config(context));
       std::string().swap(node_def_); // weights are in it
     }
     return *entry_;

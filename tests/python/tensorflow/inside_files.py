@@ -6,7 +6,23 @@ import engine_models as models
 import keras
 import numpy as np
 import tensorflow as tf
-from inside_support import EARLIER, OPERATORS, SHARED, close, converted, keras_model, network, numbers, one_engine, session_run, signature, small_network, statistics, v1
+from inside_support import (
+    EARLIER,
+    OPERATORS,
+    SHARED,
+    close,
+    converted,
+    keras_model,
+    network,
+    numbers,
+    one_engine,
+    raises,
+    session_run,
+    signature,
+    small_network,
+    statistics,
+    v1,
+)
 from tensorflow.core.framework import graph_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
@@ -87,6 +103,34 @@ def case_plans_of_the_folder_are_used(folder):
         engine = max(statistics("TRTEngineOp_000_000"), key=lambda entry: entry["id"])
         assert engine["runs"] == 1 and not engine["native_runs"] and (engine["folder"] == str(folder / kind)) == (kind == "used"), engine
         assert engine["built"] == (kind != "used"), engine
+
+
+def case_segments_that_stay_in_the_file(folder):
+    """Of a graph of TensorFlow 1's form and of functions, for the engine and for TensorFlow."""
+    concrete = models.frozen(network, [None, 8, 8, 3])
+    graph, xs = models.engine_graph(concrete, "last_serialized"), [numbers(batch, 8, 8, 3) for batch in (4, 2)]
+    for node in graph.node:
+        if node.op == "TRTEngineOp":
+            node.attr["input_shapes"].list.shape[0].dim[0].size = 4
+    models.save_of_first_era(graph, concrete, folder / "first")
+    models.save_of_last_era(graph, concrete, folder / "last", OPERATORS)
+    lanner.tf.register(budget=0, segments_in_files=True)
+    try:
+        calls = [signature(folder / era) for era in ("first", "last")]
+        gone = signature(folder / "first")
+    finally:
+        lanner.tf.register(budget=0)
+    for call in calls:
+        for x in xs:
+            got = call(x)
+            for name, value in zip(("y0", "y1"), network(x), strict=True):
+                close(got[name], value)
+    engines = statistics("TRTEngineOp_000_000")
+    assert engines and all(engine["segment_bytes"] == 0 and engine["runs"] and engine["native_runs"] for engine in engines), engines
+    for node in calls[0].loaded.graph.as_graph_def().node:
+        assert len(node.attr["serialized_segment"].s) == 0
+    os.utime(folder / "first" / "saved_model.pb", ns=(1, 1))
+    raises(lambda: gone(xs[0]), "TRTEngineOp_000_000", "was changed or moved", str(folder / "first"))
 
 
 def case_a_keras_layer(folder):
