@@ -215,11 +215,31 @@ nb::list engines_of(const PyModel& model) {
   return engines;
 }
 
+/// Files of a model besides its SavedModel.
+void register_files(nb::class_<PyModel>& type) {
+  type.def(
+          "save_plan", [](const PyModel& self, nb::handle path) { save_plan(self, path); },
+          nb::arg("path").none(), nb::sig("def save_plan(self, path: str | os.PathLike[str]) -> None"),
+          "Builds a plan of the whole model with the options of the conversion. Raises Unsupported, with the "
+          "native nodes, where it is not one engine.\n\npath: file to write")
+      .def(
+          "save_onnx", [](const PyModel& self, nb::handle path) { save_onnx(self, path); },
+          nb::arg("path").none(), nb::sig("def save_onnx(self, path: str | os.PathLike[str]) -> None"),
+          "Writes the model as ONNX. Raises Unsupported, with the operator, where ONNX has no "
+          "counterpart.\n\npath: file to write")
+      .def(
+          "write_events", [](const PyModel& self, nb::handle folder) { write_events(self, folder); },
+          nb::arg("folder").none(), nb::sig("def write_events(self, folder: str | os.PathLike[str]) -> None"),
+          "Writes event files for TensorBoard, of the graph before and after the conversion.\n\nfolder: "
+          "where `before` and `after` are made");
+}
+
 void register_model(nb::module_& module) {
-  nb::class_<PyModel>(module, "ConvertedModel",
-                      "A TensorFlow model, parts of which are engines. lanner.tf.convert and "
-                      "lanner.tf.load make it. Threads may call it at the same time.")
-      .def("__call__", &run, nb::arg("inputs").none(),
+  nb::class_<PyModel> type(module, "ConvertedModel",
+                           "A TensorFlow model, parts of which are engines. lanner.tf.convert and "
+                           "lanner.tf.load make it. Threads may call it at the same time.");
+  register_files(type);
+  type.def("__call__", &run, nb::arg("inputs").none(),
            nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object]) -> dict[str, Tensor]"),
            "Runs the model: a dict from output name to Tensor.\n\ninputs: dict from input name to array")
       .def(
@@ -239,21 +259,6 @@ void register_model(nb::module_& module) {
           "summary", [](const PyModel& self) { return text_of(self.summary()); },
           nb::sig("def summary(self) -> str"),
           "What was converted: engines, and native nodes by operator and reason.")
-      .def(
-          "save_plan", [](const PyModel& self, nb::handle path) { save_plan(self, path); },
-          nb::arg("path").none(), nb::sig("def save_plan(self, path: str | os.PathLike[str]) -> None"),
-          "Builds a plan of the whole model with the options of the conversion. Raises Unsupported, with the "
-          "native nodes, where it is not one engine.\n\npath: file to write")
-      .def(
-          "save_onnx", [](const PyModel& self, nb::handle path) { save_onnx(self, path); },
-          nb::arg("path").none(), nb::sig("def save_onnx(self, path: str | os.PathLike[str]) -> None"),
-          "Writes the model as ONNX. Raises Unsupported, with the operator, where ONNX has no "
-          "counterpart.\n\npath: file to write")
-      .def(
-          "write_events", [](const PyModel& self, nb::handle folder) { write_events(self, folder); },
-          nb::arg("folder").none(), nb::sig("def write_events(self, folder: str | os.PathLike[str]) -> None"),
-          "Writes event files for TensorBoard, of the graph before and after the conversion.\n\nfolder: "
-          "where `before` and `after` are made")
       .def_prop_ro(
           "inputs", [](const PyModel& self) { return self.inputs(); },
           nb::sig("def inputs(self) -> list[Binding]"), "Inputs, by the signature's names.")
