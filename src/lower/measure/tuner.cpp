@@ -15,7 +15,7 @@
 #include "base/limits/account.h"
 #include "lower/check/trial.h"
 #include "lower/check/trusted_kernels.h"
-#include "lower/measure/preparation.h"
+#include "lower/measure/preparation_queue.h"
 #include "lower/measure/timing_lock.h"
 #include "program/lowered/lowered.h"
 #include "program/lowered/signature.h"
@@ -74,7 +74,7 @@ private:
 
 Tuner::Tuner(Target target, double budget, TimingCache& cache, WeightStore& constants, const Control& control)
     : target_(std::move(target)), budget_(budget), cache_(cache), constants_(constants), control_(control),
-      prepared_(std::make_unique<Preparation>(constants, control, making_threads(target_))) {}
+      prepared_(std::make_unique<PreparationQueue>(constants, control, making_threads(target_))) {}
 
 Tuner::~Tuner() = default;
 

@@ -20,7 +20,7 @@
 
 namespace lanner {
 
-class Preparation;
+class PreparationQueue;
 class Trial;
 class TrialData;
 
@@ -134,7 +134,7 @@ private:
   bool believes_ = false, takes_trusted_ = false;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;
-  std::unique_ptr<Preparation> prepared_;
+  std::unique_ptr<PreparationQueue> prepared_;
   std::map<std::string, Verdict> failed_now_; ///< Failures of this build alone.
 };
 

@@ -1,4 +1,4 @@
-#include "lower/measure/preparation.h"
+#include "lower/measure/preparation_queue.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,16 +7,16 @@
 
 namespace lanner {
 
-void Preparation::add_kernel(Task task) {
+void PreparationQueue::add_kernel(Task task) {
   add(kernels_, std::move(task));
 }
 
-void Preparation::add_data(Task task) {
+void PreparationQueue::add_data(Task task) {
   add(data_, std::move(task));
 }
 
 template<typename Made>
-void Preparation::add(Queue<Made>& queue, Task task) {
+void PreparationQueue::add(Queue<Made>& queue, Task task) {
   const std::lock_guard lock(mutex_);
   queue.waiting.push_back(std::move(task));
   bounds_ = thread_bounds();
@@ -26,12 +26,12 @@ void Preparation::add(Queue<Made>& queue, Task task) {
     changed_.notify_all();
 }
 
-bool Preparation::wants_data() const {
+bool PreparationQueue::wants_data() const {
   const std::size_t ahead = data_.begun.size() + data_.made.size();
   return !data_.waiting.empty() && ahead < static_cast<std::size_t>(threads_);
 }
 
-void Preparation::work() {
+void PreparationQueue::work() {
   std::unique_lock lock(mutex_);
   set_thread_bounds(bounds_);
   for (;;) {
@@ -46,7 +46,7 @@ void Preparation::work() {
 }
 
 template<typename Made>
-void Preparation::run_one(Queue<Made>& queue, std::unique_lock<std::mutex>& lock) {
+void PreparationQueue::run_one(Queue<Made>& queue, std::unique_lock<std::mutex>& lock) {
   const Task task = std::move(queue.waiting.front());
   queue.waiting.pop_front();
   queue.begun.insert(task.name);
@@ -64,18 +64,18 @@ void Preparation::run_one(Queue<Made>& queue, std::unique_lock<std::mutex>& lock
   changed_.notify_all();
 }
 
-std::shared_ptr<const Kernel> Preparation::made(const Task& task, const Queue<const Kernel>&) const {
+std::shared_ptr<const Kernel> PreparationQueue::made(const Task& task, const Queue<const Kernel>&) const {
   return Trial::prepared({*task.node, *task.backend, task.tactic, task.target}, constants_);
 }
 
-std::shared_ptr<TrialData> Preparation::made(const Task& task, const Queue<TrialData>&) const {
+std::shared_ptr<TrialData> PreparationQueue::made(const Task& task, const Queue<TrialData>&) const {
   auto data = std::make_shared<TrialData>(*task.node, 1, control_);
   static_cast<void>(data->expected(task.tactic, *task.node));
   return data;
 }
 
 template<typename Made>
-std::shared_ptr<Made> Preparation::take(Queue<Made>& queue, const std::string& name) {
+std::shared_ptr<Made> PreparationQueue::take(Queue<Made>& queue, const std::string& name) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !queue.begun.contains(name); });
   if (const auto found = queue.made.find(name); found != queue.made.end()) {
@@ -89,15 +89,15 @@ std::shared_ptr<Made> Preparation::take(Queue<Made>& queue, const std::string& n
   return nullptr;
 }
 
-std::shared_ptr<const Kernel> Preparation::take_kernel(const std::string& name) {
+std::shared_ptr<const Kernel> PreparationQueue::take_kernel(const std::string& name) {
   return take(kernels_, name);
 }
 
-std::shared_ptr<TrialData> Preparation::take_data(const std::string& name) {
+std::shared_ptr<TrialData> PreparationQueue::take_data(const std::string& name) {
   return take(data_, name);
 }
 
-void Preparation::finish() {
+void PreparationQueue::finish() {
   {
     const std::lock_guard lock(mutex_);
     kernels_.waiting.clear();

@@ -19,7 +19,7 @@ namespace lanner {
 
 /// Compiles kernels and computes results by the definition, which takes long and needs no quiet machine.
 /// Failures are left out here: whoever needs that kernel or data makes it and reports the error.
-class Preparation {
+class PreparationQueue {
 public:
   struct Task {
     const Node* node = nullptr; ///< Unchanged until finish().
@@ -30,11 +30,11 @@ public:
   };
 
   /// On up to `threads` threads.
-  Preparation(WeightStore& constants, const Control& control, int threads)
+  PreparationQueue(WeightStore& constants, const Control& control, int threads)
       : constants_(constants), control_(control), threads_(threads) {}
-  ~Preparation() { finish(); }
-  Preparation(const Preparation&) = delete;
-  Preparation& operator=(const Preparation&) = delete;
+  ~PreparationQueue() { finish(); }
+  PreparationQueue(const PreparationQueue&) = delete;
+  PreparationQueue& operator=(const PreparationQueue&) = delete;
 
   /// Starts to make the kernel, named uniquely, or the data of a node, which the tactic is to be compared
   /// with.
