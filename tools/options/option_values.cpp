@@ -42,6 +42,7 @@ const std::vector<Row>& rows() {
       {"--plan", "FILE"},
       {"--onnx", "FILE"},
       {"--events", "FOLDER"},
+      {"--build-for", "INPUT=SHAPE"},
       {"--deny-node", "NAME"},
       {"--deny-operator", "NAME"},
       {"--image-key", "NAME"},
