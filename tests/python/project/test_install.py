@@ -125,11 +125,16 @@ def test_every_header_compiles_alone(prefix, tmp_path):
         run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", source, *compile_flags)
 
 
+def commands(prefix, *group):
+    """Names of the commands of `lanner`, or of one of its groups."""
+    listed = run(prefix / "bin" / "lanner", *group, "--help").split("Commands:")[1].split("Options:")[0]
+    return re.findall(r"^  (\w+)  ", listed, re.MULTILINE)
+
+
 def test_manual_pages_and_completion_are_installed(prefix):
     share = prefix / "share"
     pages = {path.name for path in (share / "man" / "man1").iterdir()}
-    commands = re.findall(r"^  (\w+)  ", run(prefix / "bin" / "lanner", "--help").split("Commands:")[1].split("Options:")[0], re.MULTILINE)
-    assert pages == {"lanner.1", *(f"lanner-{name}.1" for name in commands)}
+    assert pages == {"lanner.1", *(f"lanner-{name}.1" for name in [*commands(prefix), *(f"tf-{name}" for name in commands(prefix, "tf"))])}
     assert (share / "man" / "man1" / "lanner-run.1").read_text().startswith(".TH LANNER-RUN 1")
     for path in ("bash-completion/completions/lanner", "zsh/site-functions/_lanner", "fish/vendor_completions.d/lanner.fish"):
         assert "precision" in (share / path).read_text()
