@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +44,36 @@ def _tensorflow() -> Any:
     return tensorflow
 
 
+def functions_of(graph: Any) -> Any:
+    """The functions of a GraphDef, as a list that may be changed."""
+    return graph.library.function
+
+
+def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
+    """The nodes of a GraphDef and of its functions, each with the name of its function; "": none."""
+    for node in graph.node:
+        yield "", node
+    for function in functions_of(graph):
+        for node in function.node_def:
+            yield function.signature.name, node
+
+
 def _name_functions(graph: Any) -> Any:
     """Old nodes name the function with their native segment by text, or not at all. TensorFlow drops functions that nothing
     names, and its loader looks up the empty name: here they get the attribute that names functions. Where TRTEngineOp is
     TensorFlow's own, they become LannerEngineOp."""
-    functions = {function.signature.name for function in graph.library.function}
-    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
-        for node in nodes:
-            if node.op == "TRTEngineOp" and _others_engines:
-                node.op = "LannerEngineOp"
-            if node.op not in _ENGINES or ("segment_func" in node.attr and node.attr["segment_func"].func.name):
-                continue
-            by_text = node.attr["segment_funcdef_name"].s.decode() if "segment_funcdef_name" in node.attr else ""
-            named = [name for name in (by_text, node.name.rpartition("/")[2] + "_native_segment") if name in functions]
-            if named:
-                node.attr["segment_func"].func.name = named[0]
-            elif "segment_func" in node.attr:
-                del node.attr["segment_func"]
+    functions = {function.signature.name for function in functions_of(graph)}
+    for _, node in nodes_of(graph):
+        if node.op == "TRTEngineOp" and _others_engines:
+            node.op = "LannerEngineOp"
+        if node.op not in _ENGINES or ("segment_func" in node.attr and node.attr["segment_func"].func.name):
+            continue
+        by_text = node.attr["segment_funcdef_name"].s.decode() if "segment_funcdef_name" in node.attr else ""
+        named = [name for name in (by_text, node.name.rpartition("/")[2] + "_native_segment") if name in functions]
+        if named:
+            node.attr["segment_func"].func.name = named[0]
+        elif "segment_func" in node.attr:
+            del node.attr["segment_func"]
     return graph
 
 
@@ -68,10 +82,9 @@ def _name_folder(graph: Any, folder: Path) -> None:
     if not any((folder / "assets").glob("trt-serialized-engine.*")) or not (folder / "saved_model.pb").is_file():
         return
     said = f"{(folder / 'saved_model.pb').stat().st_mtime_ns} {folder.absolute()}".encode()
-    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
-        for node in nodes:
-            if node.op in _ENGINES:
-                node.attr["_lanner_folder"].s = said
+    for _, node in nodes_of(graph):
+        if node.op in _ENGINES:
+            node.attr["_lanner_folder"].s = said
 
 
 def _leave_in_file(graph: Any, folder: Path) -> None:
@@ -79,11 +92,10 @@ def _leave_in_file(graph: Any, folder: Path) -> None:
     file = folder / "saved_model.pb"
     if not file.is_file():
         return
-    for function, nodes in [("", graph.node), *((function.signature.name, function.node_def) for function in graph.library.function)]:
-        for node in nodes:
-            if node.op in _ENGINES and node.attr["serialized_segment"].s:
-                node.attr["_lanner_segment"].s = f"{file.stat().st_mtime_ns} {folder.absolute()}\n{function}\n{node.name}".encode()
-                node.attr["serialized_segment"].s = b""
+    for function, node in nodes_of(graph):
+        if node.op in _ENGINES and node.attr["serialized_segment"].s:
+            node.attr["_lanner_segment"].s = f"{file.stat().st_mtime_ns} {folder.absolute()}\n{function}\n{node.name}".encode()
+            node.attr["serialized_segment"].s = b""
 
 
 def _add_to_readers() -> None:

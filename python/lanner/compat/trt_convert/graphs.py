@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lanner._tf_operators import functions_of, nodes_of
 from lanner.compat.trt_convert.parameters import TrtConversionParams
 
 ENGINE_OP = "TRTEngineOp"
@@ -35,10 +36,7 @@ def check_names(names: str) -> None:
 
 def engine_nodes(graph: Any) -> Iterator[Any]:
     """Nodes of engines, in the graph and in its functions."""
-    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
-        for node in nodes:
-            if node.op == ENGINE_OP:
-                yield node
+    return (node for _, node in nodes_of(graph) if node.op == ENGINE_OP)
 
 
 def apply(graph: Any, settings: EngineSettings) -> dict[str, str]:
@@ -68,18 +66,17 @@ def _set_attributes(node: Any, settings: EngineSettings) -> None:
 
 def _rename(graph: Any, names: Mapping[str, str]) -> None:
     functions = {name + NATIVE_SUFFIX: new + NATIVE_SUFFIX for name, new in names.items()}
-    for function in graph.library.function:
+    for function in functions_of(graph):
         function.signature.name = functions.get(function.signature.name, function.signature.name)
-    for nodes in [graph.node, *(function.node_def for function in graph.library.function)]:
-        for node in nodes:
-            if node.op == ENGINE_OP:
-                node.name = names.get(node.name, node.name)
-                called = node.attr["segment_func"].func
-                called.name = functions.get(called.name, called.name)
-            for number, text in enumerate(node.input):
-                name, colon, output = text.lstrip("^").partition(":")
-                if name in names:
-                    node.input[number] = ("^" if text.startswith("^") else "") + names[name] + colon + output
+    for _, node in nodes_of(graph):
+        if node.op == ENGINE_OP:
+            node.name = names.get(node.name, node.name)
+            called = node.attr["segment_func"].func
+            called.name = functions.get(called.name, called.name)
+        for number, text in enumerate(node.input):
+            name, colon, output = text.lstrip("^").partition(":")
+            if name in names:
+                node.input[number] = ("^" if text.startswith("^") else "") + names[name] + colon + output
 
 
 def rename_in_signature(signature: Any, names: Mapping[str, str]) -> None:
@@ -90,9 +87,9 @@ def rename_in_signature(signature: Any, names: Mapping[str, str]) -> None:
 
 def remove_native_segments(graph: Any) -> None:
     """Removes the functions that an engine's failure would call, and says so to the operator that builds the engine."""
-    functions = [function for function in graph.library.function if not function.signature.name.endswith(NATIVE_SUFFIX)]
-    del graph.library.function[:]
-    graph.library.function.extend(functions)
+    kept = [function for function in functions_of(graph) if not function.signature.name.endswith(NATIVE_SUFFIX)]
+    del functions_of(graph)[:]
+    functions_of(graph).extend(kept)
     for node in engine_nodes(graph):
         node.attr["segment_func"].func.name = ""
         node.attr["segment_funcdef_name"].s = b""
