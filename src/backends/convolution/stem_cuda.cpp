@@ -2,11 +2,11 @@
 // sizes. It reads images in the memory order that they have, so nothing is converted before it.
 
 #include <algorithm>
-#include <array>
 
 #include "backends/convolution/convolution_window.h"
 #include "backends/convolution/stem_source.h"
 #include "backends/cuda/families.h"
+#include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/epilogue.h"
 #include "backends/estimate.h"
@@ -20,7 +20,7 @@
 namespace lanner::cuda {
 namespace {
 
-constexpr std::size_t channel_axis = 1, most_pointers = 20;
+constexpr std::size_t channel_axis = 1;
 
 struct StemConv {
   Operand src, weights, bias;
@@ -145,39 +145,14 @@ TacticList stem_tactics(const Node& node, const Group& group, const Target& targ
   return list;
 }
 
-class StemKernel final : public Kernel {
-public:
-  StemKernel(const Gpu& gpu, const Stem& stem, std::vector<std::size_t> inputs)
-      : function_(compiled_function(gpu, stem_source(stem), "stem")), inputs_(std::move(inputs)) {
-    constexpr std::int64_t shared_of_all = 227 << 10;
-    const std::int64_t each =
-        std::clamp<std::int64_t>(shared_of_all / (stem.shared_bytes() + 1024), 1, stem.blocks_each());
-    grid_ = {static_cast<unsigned>(std::min(stem.tiles(), each * gpu.multiprocessors())), stem_block,
-             static_cast<unsigned>(stem.shared_bytes())};
-    check(driver().function_set_attribute(function_, function_attribute_max_dynamic_shared,
-                                          static_cast<int>(grid_.shared_bytes)),
-          "cuFuncSetAttribute");
-  }
-
-  bool on_stream() const override { return true; }
-
-  void launch(const Launch& launch) const override {
-    std::array<const void*, most_pointers> pointers;
-    std::array<void*, most_pointers> arguments;
-    for (std::size_t i = 0; i < pointers.size(); ++i) arguments[i] = &pointers[i];
-    std::size_t count = 0;
-    for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
-    pointers[count] = launch.outputs[0];
-    check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, grid_.shared_bytes,
-                          static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
-          "cuLaunchKernel");
-  }
-
-private:
-  FunctionHandle function_;
-  std::vector<std::size_t> inputs_;
-  Grid grid_;
-};
+/// As many blocks as run at once, each of which takes several tiles.
+Grid grid_of(const Stem& stem, const Gpu& gpu) {
+  constexpr std::int64_t shared_of_all = 227 << 10;
+  const std::int64_t each =
+      std::clamp<std::int64_t>(shared_of_all / (stem.shared_bytes() + 1024), 1, stem.blocks_each());
+  return {static_cast<unsigned>(std::min(stem.tiles(), each * gpu.multiprocessors())), stem_block,
+          static_cast<unsigned>(stem.shared_bytes())};
+}
 
 std::unique_ptr<Kernel> stem_prepare(const Preparation& p) {
   std::string reason;
@@ -187,13 +162,18 @@ std::unique_ptr<Kernel> stem_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   lanner::check(conv->stem.type != DType::f32 && stem_fits(conv->stem, most_shared_bytes(gpu.capability())),
                 ErrorCode::unsupported, "cuda: stem: its filters do not fit this GPU: build the plan again");
-  return std::make_unique<StemKernel>(gpu, conv->stem, std::move(inputs));
+  const Grid grid = grid_of(conv->stem, gpu);
+  const FunctionHandle function = compiled_function(gpu, stem_source(conv->stem), "stem");
+  check(driver().function_set_attribute(function, function_attribute_max_dynamic_shared,
+                                        static_cast<int>(grid.shared_bytes)),
+        "cuFuncSetAttribute");
+  return std::make_unique<PointerKernel>(function, grid, std::move(inputs), 1);
 }
 
 bool stem_fuses(const Group& group, const Target& target) {
   std::string reason;
   const auto conv = read(group, reason);
-  return conv && conv->epilogue.size() + 4 <= most_pointers && matrix_missing(target).empty();
+  return conv && conv->epilogue.size() + 4 <= PointerKernel::max_pointers && matrix_missing(target).empty();
 }
 
 } // namespace

@@ -30,7 +30,7 @@ public:
     for (std::size_t i = 0; i < count; ++i) arguments[i] = &pointers[i];
     // The driver reads only as many parameters as the kernel has: one with fixed sizes ignores these.
     arguments[count] = const_cast<SizedElements*>(&sizes_);
-    check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, 0,
+    check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, grid_.shared_bytes,
                           static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
           "cuLaunchKernel");
   }
