@@ -2,8 +2,11 @@
 // definition in double.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,18 @@ constexpr MatrixTile group_tiles[] = {
     tile_of(128, 128, 64, 4, 4, 1, true),
     tile_of(128, 64, 64, 2, 8, 1, true),
     tile_of(64, 96, 64, 5, 4, 1, true),
+};
+
+/// With tensor maps.
+constexpr MatrixTile bulk_of(std::int64_t rows, std::int64_t columns, std::int64_t stages, bool alternating) {
+  MatrixTile tile{rows, columns, 64, stages, {alternating ? 4 : 8, 1}, true};
+  tile.bulk = true;
+  tile.alternating = alternating;
+  return tile;
+}
+constexpr MatrixTile bulk_tiles[] = {
+    bulk_of(64, 64, 3, true), bulk_of(128, 64, 2, false), bulk_of(128, 128, 4, true),
+    bulk_of(64, 96, 5, true), // A transposed b only.
 };
 
 constexpr MatrixTile scalars_of(std::int64_t rows, std::int64_t columns, std::int64_t depth,
@@ -173,6 +188,8 @@ protected:
     const std::size_t fitting = std::size(group_tiles) - (problem.b.exchanged ? 0 : 1);
     const std::int64_t most = (problem.depth + 63) / 64;
     add_plan({problem, group_tiles[turn % fitting], std::min(split, most)}, turn, special);
+    if (takes_tensor_maps(problem))
+      add_plan({problem, bulk_tiles[turn % fitting], std::min(split, most)}, turn, special);
   }
   /// The same for f32.
   void add_scalar_plan(MatrixProblem problem, std::int64_t split, std::size_t turn, double special) {
@@ -234,11 +251,25 @@ private:
     auto* aligned = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(sums.data()) + 31) / 32 * 32);
     void* of_sums = aligned;
     std::vector<void*> arguments{&of_a, &of_b}, behind{&of_sums};
+    std::array<std::optional<TensorMap>, 3> maps;
+    if (c.plan.tile.bulk) {
+      maps[0] = test::emulated_map(boxes_of_a(c.plan), of_a);
+      maps[1] = test::emulated_map(boxes_of_b(c.plan), of_b);
+      ASSERT_TRUE(maps[0] && maps[1]);
+      arguments = {&*maps[0], &*maps[1]};
+    }
+    if (const auto staged = staged_step(c.plan)) {
+      const auto has_operand = [](const MatrixStep& step) { return step.operand.has_value(); };
+      const auto before = std::ranges::count_if(std::span(c.plan.problem.steps).first(*staged), has_operand);
+      maps[2] = test::emulated_map(boxes_of_staged(c.plan), pointers.at(static_cast<std::size_t>(before)));
+      ASSERT_TRUE(maps[2]);
+      arguments.push_back(&*maps[2]);
+    }
     std::vector<void*>& last = c.plan.split > 1 ? behind : arguments;
     if (c.plan.split > 1) arguments.push_back(&of_sums);
     for (void*& pointer : pointers) last.push_back(&pointer);
     ASSERT_LE(c.plan.shared_bytes(), 227 << 10);
-    ASSERT_TRUE(kernels.run(first, c.plan.blocks(), static_cast<int>(c.plan.tile.threads()), arguments,
+    ASSERT_TRUE(kernels.run(first, c.plan.blocks(3), static_cast<int>(c.plan.tile.threads()), arguments,
                             c.copies_at_once));
     if (c.plan.split > 1) {
       ASSERT_TRUE(kernels.run(second, c.plan.join_blocks(), MatrixPlan::join_threads, behind));
@@ -314,6 +345,27 @@ TEST_F(CudaMatrixSources, steps_after_the_sum) {
   MatrixProblem batched = product(2, 21, 40, 32, false, false);
   batched.steps = {bias, binary("add", DType::f16, Spread::full, 40)};
   add_case(batched);
+  run_all();
+}
+
+TEST_F(CudaMatrixSources, operands_of_the_result_are_copied_ahead_by_tensor_maps) {
+  const MatrixStep bias = binary("add", DType::f32, Spread::channel);
+  MatrixWindow w{{9, 8}, {}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 64, 64};
+  MatrixProblem problems[] = {product(1, 150, 200, 136, false, true, {8, 0, 8}),
+                              product(2, 70, 72, 64, false, true), convolution(5, w, 136),
+                              grouped(3, w, 72, 2)};
+  std::size_t turn = 0;
+  for (MatrixProblem& p : problems) {
+    const DType other = turn % 2 == 0 ? DType::f16 : DType::f32;
+    p.steps = {bias, binary("mul", other, Spread::full, p.leading + 8), activation("relu"),
+               binary("add", DType::bf16, Spread::full, p.leading)};
+    for (const MatrixTile& tile : bulk_tiles) {
+      ASSERT_TRUE(takes_tensor_maps(p));
+      const MatrixPlan plan{p, tile, 1};
+      EXPECT_EQ(staged_step(plan).value_or(0), tile.columns % 64 != 0 ? 0U : other == DType::f16 ? 1U : 3U);
+      add_plan(plan, turn++, 0);
+    }
+  }
   run_all();
 }
 

@@ -36,7 +36,7 @@ TEST(MatrixTiles, AFewPlansThatFitTheGpu) {
     for (const int capability : {80, 86, 89, 90, 120}) {
       const auto plans = cuda::matrix_plans(product(rows, columns, depth), {capability, 100});
       ASSERT_FALSE(plans.empty());
-      EXPECT_LE(plans.size(), 4U);
+      EXPECT_LE(plans.size(), 5U);
       EXPECT_TRUE(std::ranges::is_sorted(plans, {}, &cuda::EstimatedPlan::seconds));
       for (const auto& [plan, seconds] : plans) {
         EXPECT_LE(plan.shared_bytes(), cuda::most_shared_bytes(capability));

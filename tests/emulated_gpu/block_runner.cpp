@@ -100,7 +100,7 @@ public:
   }
   void copy(void* to, const void* from, unsigned bytes, unsigned read) override {
     const Copy made{to, from, bytes, read};
-    if (at_once_)
+    if (copies_at_once)
       made.run();
     else
       copies_[running].current.push_back(made);
@@ -147,7 +147,7 @@ private:
   unsigned next_ = 0;                   ///< Number of threads started.
   Copies copies_[most_threads];
   const std::function<void()>* body_ = nullptr;
-  bool reversed_ = false, at_once_ = false;
+  bool reversed_ = false;
   std::string wrong_;
 };
 
@@ -247,7 +247,7 @@ std::string Runner::run(const Launch& launch, const std::function<void()>& body)
   block_size = launch.threads;
   grid_size = launch.blocks;
   reversed_ = launch.reversed;
-  at_once_ = launch.copies_at_once;
+  copies_at_once = launch.copies_at_once;
   wrong_.clear();
   for (unsigned i = 0; i < count; ++i)
     threads_[i] = {i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y};

@@ -30,6 +30,7 @@ public:
   unsigned running = 0, count = 0;    ///< The running thread, and the number of threads.
   unsigned left = 0;                  ///< Threads that have not ended.
   unsigned arrived = 0, barriers = 0; ///< Threads at the next barrier, and barriers so far.
+  bool copies_at_once = false;        ///< Asynchronous copies complete immediately.
   bool moved = false;                 ///< Whether any thread has made progress since this was cleared.
   Thread threads[most_threads];
   unsigned exchanges[most_threads / warp] = {}; ///< By all threads of each warp.

@@ -4,8 +4,29 @@
 #include <string_view>
 
 #include "emulated_gpu/block_runner.h"
+#include "emulated_gpu/tensor_boxes.h"
 
 namespace lanner::test {
+
+std::optional<cuda::TensorMap> emulated_map(const cuda::TensorBoxes& boxes, const void* memory) {
+  std::uint64_t dims[4], strides[3];
+  std::uint32_t box[3], steps[4] = {1, 1, 1, 1};
+  for (int i = 0; i < 4; ++i) dims[i] = static_cast<std::uint64_t>(boxes.dims[i]);
+  for (int i = 0; i < 3; ++i) {
+    strides[i] = static_cast<std::uint64_t>(boxes.strides[i]) * 2;
+    box[i] = static_cast<std::uint32_t>(boxes.box[i]);
+  }
+  for (int i = 0; i < 2; ++i) steps[i + 1] = static_cast<std::uint32_t>(boxes.steps[i]);
+  const emulated::TensorGiven given{6, static_cast<std::uint32_t>(boxes.rank), memory, dims, strides, steps,
+                                    3};
+  cuda::TensorMap map{};
+  const bool taken = boxes.images
+                         ? emulated::encode_images(map.bytes, given, boxes.lower, boxes.upper, box[0],
+                                                   static_cast<std::uint32_t>(boxes.positions))
+                         : emulated::encode_tiled(map.bytes, given, box);
+  if (!taken) return std::nullopt;
+  return map;
+}
 
 std::size_t EmulatedKernels::add(std::string source, std::string name) {
   kernels_.emplace_back(std::move(source), std::move(name));

@@ -4,13 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/cuda/tensor_map.h"
 #include "emulated_gpu/host_source.h"
 
 namespace lanner::test {
+
+/// As the driver would describe it to the emulated copy engine; nothing where it would refuse.
+std::optional<cuda::TensorMap> emulated_map(const cuda::TensorBoxes& boxes, const void* memory);
 
 class EmulatedKernels {
 public:

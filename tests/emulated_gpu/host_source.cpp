@@ -53,11 +53,13 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   return parts;
 }
 
-/// Function name of an instruction: `cvt.rn.f16.f32 %0, %1;` is cvt_rn_f16_f32.
+/// Function name of an instruction: `cvt.rn.f16.f32 %0, %1;` is cvt_rn_f16_f32. Of a block in braces, which
+/// declares a register first, it is the second instruction's.
 std::string function_of(const std::string& literals) {
-  const std::size_t quote = literals.find('"');
+  std::size_t start = literals.find('"') + 1;
+  if (literals[start] == '{') start = literals.find_first_not_of(' ', literals.find(';', start) + 1);
   std::string name;
-  for (std::size_t i = quote + 1; i < literals.size(); ++i) {
+  for (std::size_t i = start; i < literals.size(); ++i) {
     const char c = literals[i];
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') break;
     name += c == '.' ? '_' : c;
@@ -222,7 +224,8 @@ void* kept_library(const std::string& text, const std::string& folder) {
   std::filesystem::create_directories(folder);
   std::string headers;
   for (const char* header :
-       {"tests/emulated_gpu/device.h", "tests/emulated_gpu/instructions.h", "src/tensor/float16.h"})
+       {"tests/emulated_gpu/device.h", "tests/emulated_gpu/tensor_boxes.h",
+        "tests/emulated_gpu/instructions.h", "src/tensor/float16.h"})
     headers += content_of(checkout / header);
   const std::filesystem::path kept =
       std::filesystem::path(folder) / (hash_of(text + flags + headers) + ".so");

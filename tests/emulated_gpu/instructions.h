@@ -4,6 +4,7 @@
 // and then the operands. Included after device.h, once per library.
 
 #include "emulated_gpu/device.h"
+#include "emulated_gpu/tensor_boxes.h"
 #include "tensor/float16.h"
 
 namespace emulated {
@@ -109,6 +110,144 @@ inline void mma_sync_aligned_m16n8k16_row_col_f32(const char* text, float& c0, f
              element(all.of(column * 4 + k % 8 / 2).b[k / 8], k % 2);
     *c[i] += sum;
   }
+}
+
+// Barriers in shared memory (mbarrier): a phase ends when all have arrived and all expected bytes too.
+struct Barrier {
+  uint16_t arrivals, missing;
+  int32_t bytes_and_phase; ///< Twice the missing bytes, and the phase's parity.
+
+  int32_t phase() const { return bytes_and_phase & 1; }
+  void expect(unsigned bytes) { bytes_and_phase += 2 * static_cast<int32_t>(bytes); }
+  void end_phase_if_complete() {
+    if (missing > 0 || bytes_and_phase >> 1 != 0) return;
+    missing = arrivals;
+    bytes_and_phase ^= 1;
+    device->moved = true;
+  }
+};
+inline Barrier& barrier_at(unsigned address) {
+  if (address % 8 != 0) device->refuse("an unaligned barrier");
+  return *static_cast<Barrier*>(shared_at(address));
+}
+inline void mbarrier_init_shared_b64(const char*, unsigned address, unsigned arrivals) {
+  barrier_at(address) = {static_cast<uint16_t>(arrivals), static_cast<uint16_t>(arrivals), 0};
+}
+inline void fence_mbarrier_init_release_cluster(const char*) {}
+inline void mbarrier_arrive_shared_b64(const char*, unsigned address) {
+  Barrier& barrier = barrier_at(address);
+  if (barrier.missing == 0) device->refuse("more arrivals at a barrier than it was begun with");
+  --barrier.missing;
+  device->moved = true;
+  barrier.end_phase_if_complete();
+}
+inline void mbarrier_arrive_expect_tx_shared_b64(const char* text, unsigned address, unsigned bytes) {
+  barrier_at(address).expect(bytes);
+  mbarrier_arrive_shared_b64(text, address);
+}
+inline void setmaxnreg_dec_sync_aligned_u32(const char*, int) {}
+inline void setmaxnreg_inc_sync_aligned_u32(const char*, int) {}
+
+/// A copy of a box by a tensor map: rows of 64 elements of 16 bits, in the 128-byte swizzle, with zeros for
+/// what lies outside of the tensor.
+struct BoxCopy {
+  TensorBoxes boxes;
+  unsigned to, barrier;
+  int at[4];     ///< The box's first element.
+  int offset[2]; ///< Of images: the tap, in pixels.
+
+  void run() const {
+    if (to % 1024 != 0 && boxes.box[0] * 2 == 128) device->refuse("a swizzled box at an unaligned address");
+    const unsigned rows = boxes.positions > 0 ? boxes.positions : boxes.box[1] * boxes.box[2];
+    for (unsigned row = 0; row < rows; ++row)
+      for (unsigned x = 0; x < boxes.box[0]; ++x) copy(row, x);
+    Barrier& of_box = barrier_at(barrier);
+    of_box.bytes_and_phase -= 2 * static_cast<int32_t>(rows * boxes.box[0] * 2);
+    of_box.end_phase_if_complete();
+  }
+
+private:
+  void copy(unsigned row, unsigned x) const {
+    int64_t place[4] = {at[0] + static_cast<int>(x), at[1], at[2], at[3]};
+    if (boxes.positions > 0)
+      move_to_position(place, row);
+    else {
+      place[1] += row % boxes.box[1];
+      place[2] += row / boxes.box[1];
+    }
+    const unsigned char* from = boxes.memory;
+    bool inside = true;
+    for (unsigned axis = 0; axis < boxes.rank; ++axis) {
+      inside = inside && place[axis] >= 0 && static_cast<uint64_t>(place[axis]) < boxes.dims[axis];
+      from += place[axis] * static_cast<int64_t>(axis == 0 ? 2 : boxes.strides[axis - 1]);
+    }
+    unsigned target = to + row * boxes.box[0] * 2 + x * 2;
+    target ^= (target >> 7 & 7) << 4;
+    if (target + 2 > most_shared) return device->refuse("a box beyond the end of shared memory");
+    if (inside)
+      memcpy(shared_at(target), from, 2);
+    else
+      memset(shared_at(target), 0, 2);
+  }
+  /// Positions follow each other along lines, then downwards, then through the images.
+  void move_to_position(int64_t (&place)[4], unsigned row) const {
+    int64_t counts[2], first[2];
+    for (int i = 0; i < 2; ++i) {
+      const int64_t last = static_cast<int64_t>(boxes.dims[i + 1]) - 1 + boxes.upper[i];
+      counts[i] = (last - boxes.lower[i]) / boxes.steps[i] + 1;
+      first[i] = (place[i + 1] - boxes.lower[i]) / boxes.steps[i];
+    }
+    const int64_t number = first[0] + counts[0] * first[1] + row;
+    place[1] = boxes.lower[0] + number % counts[0] * boxes.steps[0] + offset[0];
+    place[2] = boxes.lower[1] + number / counts[0] % counts[1] * boxes.steps[1] + offset[1];
+    place[3] += number / (counts[0] * counts[1]);
+  }
+};
+
+/// Copies that nobody has waited for.
+static BoxCopy waiting_copies[64];
+static unsigned waiting_count = 0;
+
+inline void copy_box(const BoxCopy& copy) {
+  if (device->copies_at_once) return copy.run();
+  if (waiting_count == 64) return device->refuse("more pending copies than the emulation keeps");
+  waiting_copies[waiting_count++] = copy;
+}
+inline TensorBoxes boxes_in(const void* map) {
+  TensorBoxes boxes;
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0) device->refuse("an unaligned tensor map");
+  memcpy(&boxes, map, sizeof boxes);
+  return boxes;
+}
+inline void cp_async_bulk_tensor_3d_shared(const char*, unsigned to, const void* map, unsigned barrier,
+                                           unsigned x, unsigned y, unsigned z) {
+  copy_box(
+      {boxes_in(map), to, barrier, {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z), 0}, {}});
+}
+inline void cp_async_bulk_tensor_4d_shared(const char*, unsigned to, const void* map, unsigned barrier,
+                                           unsigned channel, int x, int y, unsigned image,
+                                           unsigned short right, unsigned short down) {
+  copy_box({boxes_in(map),
+            to,
+            barrier,
+            {static_cast<int>(channel), x, y, static_cast<int>(image)},
+            {right, down}});
+}
+/// Copies for a barrier are done when a thread waits at it.
+inline void run_copies_for(unsigned barrier) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < waiting_count; ++i)
+    if (waiting_copies[i].barrier == barrier)
+      waiting_copies[i].run();
+    else
+      waiting_copies[kept++] = waiting_copies[i];
+  waiting_count = kept;
+}
+inline void mbarrier_try_wait_parity_shared_b64(const char*, unsigned& ended, unsigned address,
+                                                unsigned parity) {
+  run_copies_for(address);
+  ended = barrier_at(address).phase() != static_cast<int32_t>(parity);
+  if (!ended) device->wait(false);
 }
 
 // Warp-group products are done immediately.

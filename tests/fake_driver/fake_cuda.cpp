@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/cuda/driver_api.h"
+#include "emulated_gpu/tensor_boxes.h"
 #include "fake_driver/fake_kernels.h"
 #include "fake_driver/fake_world.h"
 
@@ -362,6 +363,22 @@ int cuModuleGetFunction(Function** function, Module* module, const char* name) {
 }
 int cuFuncSetAttribute(Function*, int, int) {
   return success;
+}
+int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* memory, const std::uint64_t* dims,
+                           const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,
+                           int, int swizzle, int, int) {
+  LANNER_FAKE_ENTER("cuTensorMapEncodeTiled");
+  const bool taken = emulated::encode_tiled(map, {type, rank, memory, dims, strides, steps, swizzle}, box);
+  return taken ? success : invalid_value;
+}
+int cuTensorMapEncodeIm2col(void* map, int type, unsigned rank, void* memory, const std::uint64_t* dims,
+                            const std::uint64_t* strides, const int* lower, const int* upper,
+                            std::uint32_t channels, std::uint32_t positions, const std::uint32_t* steps, int,
+                            int swizzle, int, int) {
+  LANNER_FAKE_ENTER("cuTensorMapEncodeIm2col");
+  const bool taken = emulated::encode_images(map, {type, rank, memory, dims, strides, steps, swizzle}, lower,
+                                             upper, channels, positions);
+  return taken ? success : invalid_value;
 }
 int cuLaunchKernel(Function* function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
                    unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,

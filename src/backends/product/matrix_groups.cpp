@@ -33,7 +33,7 @@ template<int DOWN> __device__ inline void group_multiply(float (&c)[{0}][4], uns
                      columns / 8, columns, sums, next, next + 1, next + 2, operands);
 }
 
-const char* const group_products = R"(
+const char* const group_lambdas = R"(
   // Shared memory descriptor: the address, and byte distances between panels and between groups of eight
   // rows.
   const auto descriptor = [](unsigned address, unsigned panel, unsigned rows) {
@@ -42,8 +42,8 @@ const char* const group_products = R"(
   };
   constexpr unsigned ROW = 128, EIGHT = 8 * ROW, PANEL = BK * ROW;
   static_assert(BK == 64 && (B::exchanged || BN % 64 == 0) && !A_EXCHANGED, "tiles that wgmma reads");
-  const auto products = [&](const element_t* stage) {
-    const unsigned of_a = shared_address(stage) + warp / 4 * MT * 64 * ROW, of_b = shared_address(stage + A_SIZE);
+  const auto products = [&](const element_t* stage, unsigned of_warp) {
+    const unsigned of_a = shared_address(stage) + of_warp / 4 * MT * 64 * ROW, of_b = shared_address(stage + A_SIZE);
     begin_products();
 #pragma unroll
     for (unsigned step = 0; step < BK / 16; ++step)
@@ -61,7 +61,9 @@ const char* const group_products = R"(
 #pragma unroll
         for (int e = 0; e < 4; ++e) settle(acc[i][j][e]);
   };
+)";
 
+const char* const group_products = R"(
   // With one block per multiprocessor, the next products are queued before the previous ones have finished.
   constexpr int LAG = STAGES > 3 ? 1 : 0, AHEAD = STAGES - 1 - LAG;
 #pragma unroll
@@ -76,7 +78,7 @@ const char* const group_products = R"(
     if (LAG == 0) wait_for_products<0>();
     publish_copies();
     __syncthreads();
-    products(shared + read * STAGE);
+    products(shared + read * STAGE, warp);
     if (k + AHEAD < last) load_stage(write, k + AHEAD);
     end_group();
     if (LAG == 1) wait_for_products<1>();

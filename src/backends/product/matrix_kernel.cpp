@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "backends/config_text.h"
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"
+#include "device/cuda/tensor_map.h"
 
 namespace lanner::cuda {
 namespace {
@@ -18,11 +20,28 @@ namespace {
 constexpr int least_capability = 80;
 constexpr std::size_t most_operands = 16;
 
+/// What a bulk plan's tensor maps describe, and the inputs that they are made of.
+struct MappedInput {
+  TensorBoxes boxes;
+  std::size_t input = 0;
+};
+
+std::vector<MappedInput> mapped_inputs(const MatrixPlan& plan, const std::vector<std::size_t>& inputs) {
+  if (!plan.tile.bulk) return {};
+  std::vector<MappedInput> mapped{{boxes_of_a(plan), inputs[0]}, {boxes_of_b(plan), inputs[1]}};
+  const auto staged = staged_step(plan);
+  if (!staged) return mapped;
+  const auto with_operand = [](const MatrixStep& step) { return step.operand.has_value(); };
+  const auto before = std::ranges::count_if(std::span(plan.problem.steps).first(*staged), with_operand);
+  mapped.push_back({boxes_of_staged(plan), inputs[2 + static_cast<std::size_t>(before)]});
+  return mapped;
+}
+
 class MatrixKernel final : public Kernel {
 public:
   MatrixKernel(const Gpu& gpu, const MatrixPlan& plan, std::vector<std::size_t> inputs)
-      : inputs_(std::move(inputs)),
-        workspace_(plan.workspace()), grid_{static_cast<unsigned>(plan.blocks()),
+      : inputs_(std::move(inputs)), mapped_(mapped_inputs(plan, inputs_)),
+        workspace_(plan.workspace()), grid_{static_cast<unsigned>(plan.blocks(gpu.multiprocessors())),
                                             static_cast<unsigned>(plan.tile.threads()),
                                             static_cast<unsigned>(plan.shared_bytes())},
         join_grid_{static_cast<unsigned>(plan.join_blocks()), MatrixPlan::join_threads, 0} {
@@ -37,22 +56,34 @@ public:
   std::size_t workspace() const override { return workspace_; }
   bool on_stream() const override { return true; }
 
+  /// Parameters are a and b, or tensor maps; the partial sums, if any; then the steps' operands and the
+  /// result, which with the sums are also the second kernel's.
   void launch(const Launch& launch) const override {
     std::array<const void*, most_operands + 4> pointers;
-    std::array<void*, most_operands + 4> arguments;
-    for (std::size_t i = 0; i < pointers.size(); ++i) arguments[i] = &pointers[i];
-    const std::size_t count = inputs_.size();
-    for (std::size_t i = 0; i < 2; ++i) {
-      pointers[i] = launch.inputs[inputs_[i]];
-      check_aligned(pointers[i], "product");
+    std::array<TensorMap, 3> maps;
+    std::array<void*, most_operands + 6> arguments;
+    std::size_t count = 0, head = 2;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (i == 2 && join_) pointers[count++] = launch.workspace;
+      pointers[count++] = launch.inputs[inputs_[i]];
+      if (i < 2) check_aligned(pointers[i], "product");
     }
-    // The partial sums are passed between a, b and the second kernel's parameters.
-    const std::size_t first = join_ ? 3 : 2;
-    if (join_) pointers[2] = launch.workspace;
-    for (std::size_t i = 2; i < count; ++i) pointers[first + i - 2] = launch.inputs[inputs_[i]];
-    pointers[first + count - 2] = launch.outputs[0];
+    if (inputs_.size() == 2 && join_) pointers[count++] = launch.workspace;
+    pointers[count++] = launch.outputs[0];
+    if (mapped_.empty()) {
+      for (std::size_t i = 0; i < 2; ++i) arguments[i] = &pointers[i];
+    } else {
+      head = mapped_.size();
+      for (std::size_t i = 0; i < head; ++i) {
+        const void* const memory = launch.inputs[mapped_[i].input];
+        check_aligned(memory, "product");
+        maps[i] = tensor_map(mapped_[i].boxes, memory);
+        arguments[i] = &maps[i];
+      }
+    }
+    for (std::size_t i = 2; i < count; ++i) arguments[head + i - 2] = &pointers[i];
     queue(matrix_, grid_, launch, arguments.data());
-    if (join_) queue(join_, join_grid_, launch, arguments.data() + 2);
+    if (join_) queue(join_, join_grid_, launch, arguments.data() + head);
   }
 
 private:
@@ -63,6 +94,7 @@ private:
   }
 
   std::vector<std::size_t> inputs_;
+  std::vector<MappedInput> mapped_; ///< Empty without tensor maps.
   std::size_t workspace_;
   Grid grid_, join_grid_;
   FunctionHandle matrix_ = nullptr, join_ = nullptr;

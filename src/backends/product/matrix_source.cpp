@@ -12,7 +12,8 @@
 namespace lanner::cuda {
 namespace {
 
-constexpr std::int64_t group = 8; ///< Rows of tiles that are processed together, for L2 reuse.
+constexpr std::int64_t bulk_barrier_bytes = 128; ///< 8 bytes each: two for each of up to 7 stages, and two.
+constexpr std::int64_t group = 8;                ///< Rows of tiles that are processed together, for L2 reuse.
 
 std::int64_t parts_of(std::int64_t size, std::int64_t part) {
   return (size + part - 1) / part;
@@ -75,11 +76,18 @@ std::string window_text(const MatrixWindow& w, std::int64_t step, std::int64_t m
 std::int64_t least_blocks(const MatrixPlan& plan) {
   constexpr std::int64_t registers = 65536, shared = 227 << 10;
   const MatrixTile& t = plan.tile;
+  if (t.bulk) return 1;
   // Warp groups hold no fragments of a and b in registers, and scalar tiles only few.
   const std::int64_t others = t.groups || t.scalars ? 64 : 96;
   const std::int64_t sums = t.rows * t.columns / t.threads();
   return std::clamp<std::int64_t>(
       std::min(shared / (plan.shared_bytes() + 1024), registers / (t.threads() * (sums + others))), 1, 3);
+}
+
+/// Floats behind each line of sums that a warp reorders: eight keep rows in different banks; the largest
+/// tiles leave room for four.
+std::int64_t line_padding(const MatrixTile& t) {
+  return t.bulk && t.rows + t.columns >= 384 ? 4 : 8;
 }
 
 std::string sizes_text(const MatrixPlan& plan) {
@@ -96,8 +104,10 @@ std::string sizes_text(const MatrixPlan& plan) {
   // Row and column offset of the next matrix of the batch in the result.
   text += fmt::format("constexpr unsigned Z_ROWS = {}u, Z_COLUMNS = {}u;\n", p.side_by_side ? 0 : p.rows,
                       p.side_by_side ? p.columns : 0);
-  text += fmt::format("constexpr bool WARP_GROUPS = {};\n", t.groups) +
-          constant("READ_UNITS", least_blocks(plan) > 1 ? 1 : 2);
+  text += fmt::format("constexpr bool WARP_GROUPS = {}, ALTERNATING = {};\n", t.groups, t.alternating) +
+          constant("THREADS", t.threads()) + constant("LINE_PADDING", line_padding(t)) +
+          constant("STAGED", staged_step(plan) ? 1 : 0) +
+          constant("READ_UNITS", least_blocks(plan) > 1 || staged_step(plan) ? 1 : 2);
   return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);
 }
 
@@ -107,11 +117,14 @@ struct Finish {
   std::vector<std::string> parameters, arguments;
   std::string text;
 
-  explicit Finish(const MatrixProblem& p) {
+  explicit Finish(const MatrixPlan& plan) {
+    const MatrixProblem& p = plan.problem;
+    const auto staged = staged_step(plan);
     std::string steps;
-    for (const MatrixStep& step : p.steps) {
+    for (std::size_t i = 0; i < p.steps.size(); ++i) {
+      const MatrixStep& step = p.steps[i];
       std::vector<std::string> operands{"r"};
-      if (step.operand) operands.push_back(add_operand(*step.operand));
+      if (step.operand) operands.push_back(add_operand(*step.operand, i == staged));
       steps += fmt::format("    r = {};\n", formula_text(*step.formula, step.numbers, operands));
     }
     steps = for_results(std::move(steps), p.result);
@@ -140,18 +153,22 @@ private:
       reads += fmt::format("  to.q{0} = load_pack<{1}, V>(e{0} + {2}, aligned);\n", i, type, at);
       aligned += fmt::format(" && is_aligned<{}, V>(e{})", type, i);
     }
+    void add_staged(std::size_t i, std::string_view type) {
+      members += fmt::format("  Pack<{}, V> q{};\n", type, i);
+      reads += fmt::format("  to.q{0} = *static_cast<const Pack<{1}, V>*>(staged);\n", i, type);
+    }
     std::string text(const char* type, const char* name, const std::string& parameters) const {
       return fmt::format(
           "struct {0} {{\n{1}}};\n"
           "__device__ inline void load_{2}({0}& to, unsigned row, unsigned column, bool aligned, "
-          "{3}) {{\n{4}}}\n"
+          "const void* staged, {3}) {{\n{4}}}\n"
           "__device__ inline bool is_aligned_{2}({3}) {{ return {5}; }}\n",
           type, members, name, parameters, reads, aligned);
     }
   };
 
   /// Returns the element's value as an expression.
-  std::string add_operand(const MatrixOperand& operand) {
+  std::string add_operand(const MatrixOperand& operand, bool staged) {
     const std::size_t i = parameters.size();
     const auto type = type_name(operand.type);
     parameters.push_back(fmt::format("const {}* __restrict__ e{}", type, i));
@@ -161,7 +178,10 @@ private:
       shared_.add(i, type, "column");
       return fmt::format("load(shared.q{}.values[k])", i);
     }
-    given_.add(i, type, fmt::format("(index_t(row) * {}ll + column)", operand.leading));
+    if (staged)
+      given_.add_staged(i, type);
+    else
+      given_.add(i, type, fmt::format("(index_t(row) * {}ll + column)", operand.leading));
     return fmt::format("load(given.q{}.values[k])", i);
   }
 
@@ -177,7 +197,7 @@ std::string reads_text(const std::string& arguments) {
 #pragma unroll
     for (int turn = 0; turn < TURNS; ++turn) {{
       const Piece piece = piece_of(unit, turn);
-      if (piece.inside) load_given(all[unit % READ_UNITS][turn], z * Z_ROWS + piece.row, z * Z_COLUMNS + piece.column, aligned, {0});
+      if (piece.inside) load_given(all[unit % READ_UNITS][turn], z * Z_ROWS + piece.row, z * Z_COLUMNS + piece.column, aligned, staged_pack(piece), {0});
     }}
   }};
   const auto read_unit = [&](int unit) {{
@@ -185,8 +205,8 @@ std::string reads_text(const std::string& arguments) {
     else read_all(unit, false);
   }};
   const auto read_shared = [&](Shared& to, unsigned column) {{
-    if (aligned_shared) load_shared(to, 0, column, true, {0});
-    else load_shared(to, 0, column, false, {0});
+    if (aligned_shared) load_shared(to, 0, column, true, nullptr, {0});
+    else load_shared(to, 0, column, false, nullptr, {0});
   }};
 )",
                      arguments);
@@ -222,19 +242,39 @@ std::string join_text(const Finish& finish) {
       "  const unsigned all = static_cast<unsigned>(i / N), z = all / M;\n"
       "  const unsigned row = z * Z_ROWS + all % M, column = z * Z_COLUMNS + static_cast<unsigned>(i % N);\n"
       "  Given given;\n  Shared shares;\n"
-      "  load_given(given, row, column, is_aligned_given({3}), {3});\n"
-      "  load_shared(shares, row, column, is_aligned_shared({3}), {3});\n"
+      "  load_given(given, row, column, is_aligned_given({3}), nullptr, {3});\n"
+      "  load_shared(shares, row, column, is_aligned_shared({3}), nullptr, {3});\n"
       "  finish(sum, given, shares, row, column, {3});\n}}\n",
       MatrixPlan::join_threads, joined(finish.parameters, ", "), join_body, arguments);
+}
+
+constexpr const char* matrix_parameters = "const element_t* __restrict__ a, const element_t* __restrict__ b";
+constexpr const char* bulk_parameters =
+    "const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map";
+constexpr const char* staged_parameter = ", const __grid_constant__ TensorMap staged_map";
+
+std::string products_text(const MatrixTile& tile) {
+  if (tile.scalars) return scalar_products;
+  if (!tile.groups) return warp_products;
+  return std::string(group_lambdas) + (tile.bulk ? bulk_products : group_products);
 }
 
 } // namespace
 
 std::string MatrixTile::name() const {
-  return fmt::format("{}x{}x{}s{}{}", rows, columns, depth, stages, groups ? "g" : scalars ? "f" : "");
+  return fmt::format("{}x{}x{}s{}{}", rows, columns, depth, stages,
+                     alternating ? "a"
+                     : bulk      ? "t"
+                     : groups    ? "g"
+                     : scalars   ? "f"
+                                 : "");
 }
 
-std::int64_t MatrixPlan::blocks() const {
+std::int64_t MatrixPlan::blocks(std::int64_t multiprocessors) const {
+  return tile.bulk ? std::min(tiles(), multiprocessors) : tiles();
+}
+
+std::int64_t MatrixPlan::tiles() const {
   return parts_of(problem.rows, tile.rows) * parts_of(problem.columns, tile.columns) * problem.batch * split;
 }
 
@@ -243,7 +283,9 @@ std::int64_t MatrixPlan::shared_bytes() const {
   const std::int64_t stages = tile.stages * (tile.rows + tile.columns) * tile.depth *
                               static_cast<std::int64_t>(bit_width(problem.type) / 8);
   const std::int64_t columns = tile.columns / tile.warps[1], line = columns % slice == 0 ? slice : columns;
-  return std::max(stages, tile.warps[0] * tile.warps[1] * 16 * (line + 8) * 4);
+  const std::int64_t warps = tile.bulk ? 8 : tile.warps[0] * tile.warps[1];
+  const std::int64_t lines = warps * 16 * (line + line_padding(tile)) * 4;
+  return tile.bulk ? stages + bulk_barrier_bytes + lines : std::max(stages, lines);
 }
 
 std::size_t MatrixPlan::workspace() const {
@@ -257,37 +299,45 @@ std::int64_t MatrixPlan::join_blocks() const {
 
 std::string matrix_source(const MatrixPlan& plan) {
   const MatrixProblem& p = plan.problem;
-  const Finish finish(p);
+  const Finish finish(plan);
   std::string text = fmt::format("{}typedef {} element_t;\n#define MMA_TYPE \"{}\"\n", prelude(),
                                  type_name(p.type), p.type == DType::bf16 ? "bf16" : "f16");
+  const MatrixTile& t = plan.tile;
   text += matrix_instructions();
-  if (plan.tile.groups) text += group_instructions(plan.tile.columns);
+  if (t.groups) text += group_instructions(t.columns);
+  if (t.bulk) text += bulk_instructions();
   text += sizes_text(plan);
   if (p.window)
     text += window_text(*p.window, p.a.step, most_copied(p.type));
   else
     text += matrix_text("A", p.a, p.rows, p.depth, most_copied(p.type));
   text += matrix_text("B", p.b, p.depth, p.columns, most_copied(p.type));
-  text += matrix_loads;
-  text += p.window ? matrix_images : matrix_rows;
+  if (t.bulk) {
+    text += p.window ? bulk_images : bulk_rows;
+  } else {
+    text += matrix_loads;
+    text += p.window ? matrix_images : matrix_rows;
+  }
   text += finish.text;
   const bool split = plan.split > 1;
   const std::string given = split ? "float* __restrict__ sums" : joined(finish.parameters, ", ");
   const std::string arguments = joined(finish.arguments, ", ");
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS, {}) matrix(const element_t* "
-                      "__restrict__ a, const element_t* __restrict__ b, {}) {{",
-                      least_blocks(plan), given);
-  text += matrix_begin;
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS, {}) matrix({}{}, {}) {{",
+                      least_blocks(plan), t.bulk ? bulk_parameters : matrix_parameters,
+                      staged_step(plan) ? staged_parameter : "", given);
+  if (t.bulk && !staged_step(plan)) text += "  const TensorMap& staged_map = a_map; // Not used.\n";
+  text += t.bulk ? bulk_begin : matrix_begin;
   text += matrix_epilogue;
   text += split ? no_reads : reads_text(arguments);
-  text += plan.tile.groups ? group_products : plan.tile.scalars ? scalar_products : warp_products;
+  text += products_text(t);
   text += matrix_units;
   text +=
       split ? "      *reinterpret_cast<Pack<float, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "
               "column) = sum;"
             : fmt::format("      finish(sum, given, shares, z * Z_ROWS + row, z * Z_COLUMNS + column, {});",
                           arguments);
-  text += matrix_end;
+  text += matrix_unit_end;
+  text += t.bulk ? bulk_end : "}\n";
   return split ? text + join_text(finish) : text;
 }
 

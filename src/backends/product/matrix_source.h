@@ -11,6 +11,7 @@
 #include <lanner/dtype.h>
 
 #include "backends/epilogue.h"
+#include "device/cuda/tensor_map.h"
 #include "ops/elementwise/formula.h"
 
 namespace lanner::cuda {
@@ -70,9 +71,17 @@ struct MatrixTile {
   /// split columns, a is not transposed, and b is or columns are a multiple of 64.
   bool groups = false;
   bool scalars = false; ///< For f32: threads multiply without tensor cores.
+  /// With `groups`: one warp copies a and b through tensor maps (TMA) while two groups of four warps
+  /// multiply, and blocks go on to further tiles, whose copies begin while the last one is written.
+  bool bulk = false;
+  /// With `bulk`: the two groups work on tiles of their own, so that one multiplies while the other writes.
+  /// `warps` are those of a tile.
+  bool alternating = false;
 
-  std::int64_t threads() const { return warps[0] * warps[1] * 32; }
-  std::string name() const; ///< `128x128x32s4`; `128x128x64s4g` for warp groups, `128x128x16s4f` for scalars.
+  std::int64_t threads() const { return bulk ? 3 * 128 : warps[0] * warps[1] * 32; }
+  /// `128x128x32s4`; `128x128x64s4g` for warp groups, `t` with tensor maps, `a` where these alternate;
+  /// `128x128x16s4f` for scalars.
+  std::string name() const;
 };
 
 /// A problem, its tile, and the number of parts that the depth is split into (split-K): each part gives
@@ -82,7 +91,9 @@ struct MatrixPlan {
   MatrixTile tile;
   std::int64_t split = 1;
 
-  std::int64_t blocks() const;
+  std::int64_t tiles() const;
+  /// Blocks to launch on a GPU with so many multiprocessors.
+  std::int64_t blocks(std::int64_t multiprocessors) const;
   std::int64_t shared_bytes() const;
   std::size_t workspace() const; ///< Bytes of the partial sums.
   std::int64_t join_blocks() const;
@@ -90,13 +101,28 @@ struct MatrixPlan {
 };
 
 /// Kernels `matrix`(a, b, operands of the steps in order, result) and, where the depth is split, `matrix`(a,
-/// b, sums) and `join_sums`(sums, operands..., result). a, b and sums are aligned to 16 bytes. Needs compute
-/// capability 8.0, tiles of warp groups 9.0.
+/// b, sums) and `join_sums`(sums, operands..., result). a, b and sums are aligned to 16 bytes. With
+/// `tile.bulk`, tensor maps of a, of b and, where there is one, of the staged operand stand in the place of a
+/// and b, passed by value. Needs compute capability 8.0, tiles of warp groups 9.0.
 std::string matrix_source(const MatrixPlan& plan);
+
+/// Whether the memory of a and b can be described by tensor maps: packs of 16 bytes, and a depth that no tap
+/// of a window shares with the next.
+bool takes_tensor_maps(const MatrixProblem& problem);
+
+/// The boxes that a bulk plan copies.
+TensorBoxes boxes_of_a(const MatrixPlan& plan);
+TensorBoxes boxes_of_b(const MatrixPlan& plan);
+
+/// The step of a bulk plan whose operand of the result's shape is copied by a tensor map too, ahead of its
+/// use; nothing where no operand fits a stage.
+std::optional<std::size_t> staged_step(const MatrixPlan& plan);
+TensorBoxes boxes_of_staged(const MatrixPlan& plan);
 
 /// The parts of a source with GPU-specific instructions, which tests replace. The second is for warp groups,
 /// whose tiles have so many columns.
 std::string_view matrix_instructions();
 std::string group_instructions(std::int64_t columns);
+std::string_view bulk_instructions();
 
 } // namespace lanner::cuda

@@ -42,7 +42,6 @@ template<int n> __device__ inline void wait_for_groups() { asm volatile("cp.asyn
 }
 
 const char* const matrix_loads = R"(
-constexpr int THREADS = WARPS_M * WARPS_N * 32;
 struct Source { const element_t* from; bool inside; };
 
 // Swizzled offset of a chunk of eight elements of a row, in rows of COLUMNS elements; with PANEL, in panels
@@ -157,6 +156,7 @@ const char* const matrix_begin = R"(
   // Rows from one 16-row fragment to the warp's next: the four warps of a group share 64.
   constexpr int ROW_STEP = WARP_GROUPS ? 64 : 16;
   element_t* const shared = reinterpret_cast<element_t*>(dynamic_shared());
+  float* const line_memory = reinterpret_cast<float*>(shared);
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned warp_row = WARP_GROUPS ? warp / 4 * MT * 64 + warp % 4 * 16 : warp % WARPS_M * WM;
   const unsigned warp_column = WARP_GROUPS ? 0 : warp / WARPS_M * WN;
@@ -188,10 +188,10 @@ const char* const matrix_begin = R"(
 const char* const matrix_epilogue = R"(
   // Each warp reorders sixteen rows at a time into memory order: whole lines where they are long enough.
   // Operands of a unit's steps are loaded while the previous unit is written or, where other blocks run
-  // meanwhile, afterwards.
-  constexpr int SLICE = WN % 64 == 0 ? 64 : WN, SLICES = WN / SLICE, LINE = SLICE + 8, PIECES = SLICE / V;
+  // meanwhile or a tensor map has brought them into shared memory, afterwards.
+  constexpr int SLICE = WN % 64 == 0 ? 64 : WN, SLICES = WN / SLICE, LINE = SLICE + LINE_PADDING, PIECES = SLICE / V;
   constexpr int UNITS = MT * SLICES, TURNS = (16 * PIECES + 31) / 32;
-  float* const lines = reinterpret_cast<float*>(shared) + warp * 16 * LINE;
+  float* const lines = line_memory + warp * 16 * LINE;
   struct Piece { unsigned row, column, line, at; bool inside; };
   const auto piece_of = [&](int unit, int turn) {
     const unsigned i = turn * 32 + lane, line = i / PIECES, at = i % PIECES * V;
@@ -199,6 +199,13 @@ const char* const matrix_epilogue = R"(
     const unsigned column = n0 + warp_column + unit % SLICES * SLICE + at;
     const bool inside = (16 * PIECES % 32 == 0 || line < 16) && (M % BM == 0 || row < M) && (N % BN == 0 || column < N);
     return Piece{row, column, line, at, inside};
+  };
+  // The staged operand's pack: in panels of 64 columns, swizzled.
+  const unsigned char* staged = nullptr;
+  const auto staged_pack = [&](const Piece& piece) -> const void* {
+    if (!STAGED) return nullptr;
+    const unsigned row = piece.row - m0, column = piece.column - n0;
+    return staged + column / 64 * (BM * 128) + row * 128 + ((column % 64 / 8 ^ (row & 7)) << 4) + column % 8 * 2;
   };
 )";
 
@@ -341,12 +348,11 @@ const char* const matrix_units = R"(
       const Pack<float, V> sum = *reinterpret_cast<const Pack<float, V>*>(lines + piece.line * LINE + piece.at);
 )";
 
-const char* const matrix_end = R"(
+const char* const matrix_unit_end = R"(
     }
     if (READ_UNITS == 1 && unit + 1 < UNITS) read_unit(unit + 1);
     __syncwarp();
   }
-}
 )";
 
 } // namespace lanner::cuda

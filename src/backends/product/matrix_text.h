@@ -16,8 +16,17 @@ extern const char* const matrix_epilogue;
 extern const char* const warp_products;
 extern const char* const group_products;
 extern const char* const scalar_products;
+/// Stands before the products by groups.
+extern const char* const group_lambdas;
+/// With tensor maps, in place of copies and addresses; the loop over the block's tiles up to the sums of one,
+/// and its end.
+extern const char* const bulk_rows;
+extern const char* const bulk_images;
+extern const char* const bulk_begin;
+extern const char* const bulk_products;
+extern const char* const bulk_end;
 /// The code up to where a piece of a row is finished, and the code after it.
 extern const char* const matrix_units;
-extern const char* const matrix_end;
+extern const char* const matrix_unit_end;
 
 } // namespace lanner::cuda

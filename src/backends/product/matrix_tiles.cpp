@@ -8,15 +8,24 @@
 namespace lanner::cuda {
 namespace {
 
-/// A tile, and the fraction of the tensor cores' peak that its inner loop reaches where it fills a GPU.
-/// Fractions are fitted to times measured on one H200 (decision 041); only tiles within 10 % of the best for
-/// one of its shapes are listed.
+/// A tile, and the fraction of the rate below that its inner loop reaches where it fills a GPU. Fractions are
+/// fitted to times measured on H200s (decisions 041 and 057); only tiles within 10 % of the best for one of
+/// their shapes are listed.
 struct ListedTile {
   MatrixTile tile;
   double share;
 };
 
+constexpr MatrixTile bulk(std::int64_t rows, std::int64_t columns, std::int64_t stages, bool alternating) {
+  return {rows, columns, 64, stages, {alternating ? 4 : 8, 1}, true, false, true, alternating};
+}
+
 constexpr ListedTile listed[] = {
+    {bulk(128, 128, 5, false), 0.993},       {bulk(128, 128, 5, true), 0.785},
+    {bulk(64, 256, 4, true), 0.782},         {bulk(192, 128, 4, true), 0.695},
+    {bulk(64, 128, 7, true), 0.748},         {bulk(128, 192, 4, false), 0.825},
+    {bulk(128, 64, 7, true), 0.729},         {bulk(128, 256, 4, false), 0.866},
+    {bulk(64, 64, 7, true), 0.57},           {bulk(128, 32, 7, true), 0.435},
     {{128, 256, 64, 4, {8, 1}, true}, 0.97}, {{256, 128, 64, 4, {8, 1}, true}, 0.83},
     {{128, 128, 64, 3, {8, 1}, true}, 0.82}, {{128, 64, 64, 3, {8, 1}, true}, 0.86},
     {{256, 64, 64, 3, {8, 1}, true}, 0.52},  {{64, 64, 64, 3, {4, 1}, true}, 0.78},
@@ -42,7 +51,7 @@ std::span<const ListedTile> tiles_of(DType type) {
   return type == DType::f32 ? std::span<const ListedTile>(scalars) : listed;
 }
 constexpr std::int64_t splits[] = {1, 2, 4, 8};
-constexpr std::size_t most_plans = 4;
+constexpr std::size_t most_plans = 5;
 
 double parts_of(std::int64_t size, std::int64_t part) {
   const std::int64_t parts = (size + part - 1) / part;
@@ -72,27 +81,41 @@ double bytes_of(const MatrixProblem& p) {
   return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * output_bytes(p);
 }
 
-/// Rates of a Hopper; other GPUs rank tiles alike.
+/// Of a multiprocessor: operations a second by `share` 1, bytes a second of results and of what steps read,
+/// and seconds of each tile; of the GPU: seconds until the first tiles are there, bytes a second of its cache
+/// and memory. A Hopper's; other GPUs rank tiles alike.
+struct Rates {
+  double operations, output, tile, first_tiles, cache, memory;
+};
+
+constexpr Rates rates_of(const MatrixTile& t) {
+  if (t.alternating) return {7.5e12, 16.7e9, 1.284e-6, 0.51e-6, 11.85e12, 3.45e12};
+  if (t.bulk) return {7.5e12, 23.64e9, 0.659e-6, 0.51e-6, 11.85e12, 3.45e12};
+  return {t.groups ? 6e12 : t.scalars ? 0.45e12 : 4.5e12, 17e9, 0.085e-6, 2.1e-6, 9.3e12, 3.5e12};
+}
+
 double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
-  constexpr double memory = 3.5e12, cache = 9.3e12, joined = 2e12; // Bytes per second of the GPU.
-  constexpr double output_rate = 17e9;                             // Per multiprocessor.
-  // Per multiprocessor.
-  const double operations = plan.tile.groups ? 6e12 : plan.tile.scalars ? 0.45e12 : 4.5e12;
-  constexpr double start = 2e-6, first_tiles = 2.1e-6, block = 0.085e-6;
+  constexpr double start = 2e-6, joined = 2e12; // Of a kernel; bytes per second of partial sums.
   const MatrixProblem& p = plan.problem;
   const MatrixTile& t = plan.tile;
+  const Rates rates = rates_of(t);
   const double tiles =
       parts_of(p.rows, t.rows) * parts_of(p.columns, t.columns) * static_cast<double>(p.batch * plan.split);
   const double depth =
       std::ceil(parts_of(p.depth, t.depth) / static_cast<double>(plan.split)) * static_cast<double>(t.depth);
   const auto results = static_cast<double>(t.rows * t.columns);
   const double result_bytes = plan.split > 1 ? sizeof(float) : output_bytes(p);
-  const double of_tile =
-      2 * results * depth / (operations * share) + results * result_bytes / output_rate + block;
-  const double computing = std::ceil(tiles / machine.multiprocessors) * of_tile;
-  const double read = tiles * static_cast<double>(t.rows + t.columns) * depth * element_bytes(p) / cache;
+  const double multiplying = 2 * results * depth / (rates.operations * share) + rates.tile;
+  const double writing = results * result_bytes / rates.output;
+  const double waves = std::ceil(tiles / machine.multiprocessors);
+  // Groups that alternate multiply one tile while they write another.
+  const double computing = t.alternating && waves > 1
+                               ? waves * std::max(multiplying, writing) + std::min(multiplying, writing)
+                               : waves * (multiplying + writing);
+  const double read =
+      tiles * static_cast<double>(t.rows + t.columns) * depth * element_bytes(p) / rates.cache;
   const double joining = plan.split > 1 ? start + 2 * static_cast<double>(plan.workspace()) / joined : 0;
-  return std::max({computing, read, bytes_of(p) / memory}) + first_tiles + start + joining;
+  return std::max({computing, read, bytes_of(p) / rates.memory}) + rates.first_tiles + start + joining;
 }
 
 /// Whether a tile is no wider than needed.
@@ -122,6 +145,19 @@ std::optional<EstimatedPlan> best_split(const MatrixProblem& problem, const List
   return best;
 }
 
+/// Keeps the first plans, the last of which is of the other way to copy where the rest are of one: the two
+/// ways' estimates were fitted apart.
+void keep_first(std::vector<EstimatedPlan>& plans) {
+  if (plans.size() <= most_plans) return;
+  const auto last = plans.begin() + (most_plans - 1);
+  const auto like_first = [&](const EstimatedPlan& one) {
+    return one.plan.tile.bulk == plans.front().plan.tile.bulk;
+  };
+  const auto other = std::find_if_not(plans.begin(), plans.end(), like_first);
+  if (other > last && other != plans.end()) std::iter_swap(last, other);
+  plans.resize(most_plans);
+}
+
 } // namespace
 
 std::int64_t most_shared_bytes(int capability) {
@@ -131,10 +167,11 @@ std::int64_t most_shared_bytes(int capability) {
 
 bool runs_on(const MatrixPlan& plan, int capability) {
   const MatrixProblem& p = plan.problem;
+  if (plan.tile.bulk && !takes_tensor_maps(p)) return false;
   const bool taken = !plan.tile.groups || (capability == 90 && (p.window || !p.a.exchanged) &&
                                            (p.b.exchanged || plan.tile.columns % 64 == 0));
   const bool typed = plan.tile.scalars == (p.type == DType::f32);
-  return taken && typed && plan.shared_bytes() <= most_shared_bytes(capability) && plan.blocks() <= INT32_MAX;
+  return taken && typed && plan.shared_bytes() <= most_shared_bytes(capability) && plan.tiles() <= INT32_MAX;
 }
 
 std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const MatrixMachine& machine) {
@@ -147,7 +184,7 @@ std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const Matr
             problem, problem.type == DType::f32 ? scalars[std::size(scalars) - 1] : smallest, machine))
       plans.push_back(std::move(*small));
   std::ranges::stable_sort(plans, {}, &EstimatedPlan::seconds);
-  if (plans.size() > most_plans) plans.resize(most_plans);
+  keep_first(plans);
   return plans;
 }
 

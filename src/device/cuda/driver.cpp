@@ -44,6 +44,8 @@ bool bind_code(SharedLibrary& library, Driver& d) {
          library.bind("cuModuleLoadData", d.module_load) && library.bind("cuModuleUnload", d.module_unload) &&
          library.bind("cuModuleGetFunction", d.module_function) &&
          library.bind("cuFuncSetAttribute", d.function_set_attribute) &&
+         library.bind("cuTensorMapEncodeTiled", d.tensor_map_tiled) &&
+         library.bind("cuTensorMapEncodeIm2col", d.tensor_map_images) &&
          library.bind("cuLaunchKernel", d.launch);
 }
 

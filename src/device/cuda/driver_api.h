@@ -110,6 +110,15 @@ struct Driver {
                                const GraphEdge*, std::size_t);
   Result (*graph_exec_destroy)(GraphExecHandle);
 
+  /// Write 128 bytes to `map`.
+  Result (*tensor_map_tiled)(void* map, int type, unsigned rank, void* memory, const std::uint64_t* dims,
+                             const std::uint64_t* byte_strides, const std::uint32_t* box,
+                             const std::uint32_t* steps, int interleave, int swizzle, int promotion, int fill);
+  Result (*tensor_map_images)(void* map, int type, unsigned rank, void* memory, const std::uint64_t* dims,
+                              const std::uint64_t* byte_strides, const int* lower, const int* upper,
+                              std::uint32_t channels, std::uint32_t pixels, const std::uint32_t* steps,
+                              int interleave, int swizzle, int promotion, int fill);
+
   Result (*module_load)(ModuleHandle*, const void* image);
   Result (*module_unload)(ModuleHandle);
   Result (*module_function)(FunctionHandle*, ModuleHandle, const char* name);
