@@ -220,7 +220,8 @@ void QuantizedWeights::propose(std::vector<Proposal>& proposals, Graph& graph,
       proposal.in_first_cover = false;
   proposals.insert(proposals.begin(), std::make_move_iterator(timed.begin()),
                    std::make_move_iterator(timed.end()));
-  std::ranges::stable_partition(proposals, [](const Proposal& one) { return one.in_first_cover; });
+  std::stable_partition(proposals.begin(), proposals.end(),
+                        [](const Proposal& one) { return one.in_first_cover; });
 }
 
 } // namespace lanner
