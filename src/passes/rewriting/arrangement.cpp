@@ -117,9 +117,10 @@ std::optional<std::size_t> Arrangement::isolate(std::size_t axis) {
   const Axis& wanted = result_[axis];
   if (wanted.empty()) return std::nullopt;
   for (std::size_t i = 0; i < source_.size(); ++i) {
-    const auto found = std::ranges::search(source_[i], wanted);
-    if (found.empty()) continue;
-    const Axis before(source_[i].begin(), found.begin()), after(found.end(), source_[i].end());
+    const auto found = std::search(source_[i].begin(), source_[i].end(), wanted.begin(), wanted.end());
+    if (found == source_[i].end()) continue;
+    const auto behind = found + static_cast<std::ptrdiff_t>(wanted.size());
+    const Axis before(source_[i].begin(), found), after(behind, source_[i].end());
     if (before.empty() && after.empty()) return i;
     source_.erase(source_.begin() + static_cast<std::ptrdiff_t>(i));
     std::size_t at = i;
