@@ -73,6 +73,9 @@ struct VideoWriterOptions {
   explicit VideoWriterOptions(EncoderOptions options) : encoder(std::move(options)) {}
 
   EncoderOptions encoder;
+  /// Encode in the pixel format of the first picture, or the nearest that the encoder supports, instead of
+  /// EncoderOptions::format, if is_lossless().
+  bool keep_format = false;
   MuxerOptions muxer;
   SizeChange on_size_change = SizeChange::error;
   CopiedStreams copied;
@@ -84,7 +87,7 @@ struct VideoWriterOptions {
   std::map<std::string, std::string> stream_metadata; ///< Tags of the video stream, like `language`.
   HdrMetadata hdr; ///< Written into the container; HDR metadata of `encoder` takes precedence.
   VideoFields fields = VideoFields::progressive; ///< Written into the container.
-  std::optional<AudioEncoderOptions> audio; ///< For write_audio(). Not together with SizeChange::segment.
+  std::optional<AudioEncoderOptions> audio; ///< For write_audio().
   NoteCallback note;
   /// `picture` is called with each picture that is sent to the encoder and its time in the output; `packet`
   /// with each packet before it is written, and with null after the last one.
@@ -117,7 +120,8 @@ public:
   /// `seconds` of the pictures' own clock; unset: behind the audio before, at first at 0 of the file. A gap
   /// before it is filled with silence. What begins before the end of the audio before is moved behind it, and
   /// what is heard before 0 of the file is left out; notes say so. Audio may come in any order with the
-  /// pictures; it is kept in memory, encoded, until the pictures of its time have come. Throws
+  /// pictures; it is kept in memory until the pictures of its time have come. With SizeChange::segment each
+  /// file has the audio of its own time, to the sample. Throws
   /// Error{invalid_argument} without VideoWriterOptions::audio and for another number of channels.
   void write_audio(const Tensor& samples, std::optional<double> seconds = std::nullopt);
   /// At its own time. Another sample rate than that of the options is Error{invalid_argument}.
@@ -142,6 +146,8 @@ EncoderOptions encoder_for_format(std::string_view format);
 /// `given` with what it leaves open: the container's codec where its own is empty, and the good quality of
 /// that codec where it says nothing of quality or rate.
 EncoderOptions encoder_for_format(std::string_view format, EncoderOptions given);
+/// Whether decoding gives every sample back: by the tuning, or with a codec that has no other way (ffv1, png).
+bool is_lossless(const EncoderOptions& options) noexcept;
 /// Whether it is the container (by FFmpeg's name) of an animation: gif, apng or webp. It holds the codec of
 /// its own name alone; VideoWriter stores the alpha of the first picture.
 bool is_animation(std::string_view format) noexcept;

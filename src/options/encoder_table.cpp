@@ -49,7 +49,7 @@ static Rows stream_and_size_rows() {
 }
 
 static Rows device_rows() {
-  constexpr std::string_view by_software = "files are encoded by software";
+  constexpr std::string_view of_files = "--encoder-device is that of files";
   constexpr std::string_view by_program = "a program that has handles passes them";
   return {
       row<std::string, EncoderOptions>(
@@ -60,7 +60,7 @@ static Rows device_rows() {
            .metavar = "NAME",
            .choices = {"cpu", "cuda:0"},
            .other_words = true,
-           .no_flag = by_software,
+           .no_flag = of_files,
            .no_field = no_writer},
           [](const EncoderOptions& options) { return options.device.to_string(); },
           [](EncoderOptions& options, const std::string& name) { options.device = Device::parse(name); }),

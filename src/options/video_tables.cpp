@@ -272,11 +272,28 @@ static OptionTable<EncoderOptions> rate_rows() {
   };
 }
 
+static OptionRow<EncoderOptions> encoder_device_row() {
+  return row<std::string, EncoderOptions>(
+      {.name = "encoder_device",
+       .help = "where to encode: cpu, by FFmpeg, or cuda:0, by its NVENC",
+       .details = "of NVENC, codec is h264, hevc or av1; docs/nvenc.md",
+       .example = "cuda:0",
+       .flag = "--encoder-device",
+       .metavar = "NAME",
+       .choices = {"cpu", "cuda:0"},
+       .other_words = true,
+       .no_field = no_writer},
+      [](const EncoderOptions& options) { return options.device.to_string(); },
+      [](EncoderOptions& options, const std::string& name) { options.device = Device::parse(name); });
+}
+
 const OptionTable<EncoderOptions>& writer_option_table() {
   static const OptionTable<EncoderOptions> table = [] {
     OptionTable<EncoderOptions> rows = clip_rows();
     for (auto& row : rate_rows()) rows.push_back(row);
-    return with_encoder_rows(std::move(rows));
+    rows = with_encoder_rows(std::move(rows));
+    rows.push_back(encoder_device_row());
+    return rows;
   }();
   return table;
 }

@@ -39,7 +39,7 @@ bool is_usual(const std::string& codec) {
 
 /// Opens the encoder for small pictures, so that what it refuses is told before the work.
 void check_encoder(EncoderOptions options) {
-  options.width = options.height = 64;
+  options.width = options.height = options.device.is_host() ? 64 : 256; // The least of NVENC is above 64.
   check(options.tuning != Tuning::lossless || !format_info(options.format).yuv, ErrorCode::invalid_argument,
         "--tuning lossless: annotated pictures are RGB, of which {} loses some; give --pixel-format rgb24",
         to_string(options.format));
@@ -95,6 +95,7 @@ void ClipOptions::resolve(const std::string& output, std::vector<RunInput>& inpu
   check_used(output, inputs);
   auto writing = std::make_shared<TranscodeOptions>();
   encoder_.apply(writing->encoder, writer_option_table());
+  if (encoder_.has("format")) writing->format = writing->encoder.format;
   clip_.apply(*writing, transcode_option_table());
   std::set<std::string> checked;
   for (RunInput& input : inputs) {
@@ -102,7 +103,7 @@ void ClipOptions::resolve(const std::string& output, std::vector<RunInput>& inpu
     input.writing = writing;
     const std::string container = format_of(input);
     if (!encoder_.empty() && checked.insert(container).second)
-      check_encoder(encoder_for_format(container, writing->encoder));
+      check_encoder(annotated_encoder(container, *writing));
   }
 }
 

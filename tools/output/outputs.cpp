@@ -213,8 +213,15 @@ std::string MarkedClip::format() const {
   return container_ ? std::string(container_->format) : std::string();
 }
 
+EncoderOptions annotated_encoder(std::string_view container, const TranscodeOptions& writing) {
+  EncoderOptions options = encoder_for_format(container, writing.encoder);
+  const bool open = !writing.format && !is_animation(container); // Which may have alpha.
+  if (open && is_lossless(options)) options.format = PixelFormat::rgb24;
+  return options;
+}
+
 EncoderOptions MarkedClip::encoder() const {
-  EncoderOptions options = encoder_for_format(format(), input_.writing->encoder);
+  EncoderOptions options = annotated_encoder(format(), *input_.writing);
   options.rate = rate_;
   const bool turned = std::lround(stream_.rotation / 90) % 2 != 0;
   const Rational& aspect = stream_.sample_aspect;

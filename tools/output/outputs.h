@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lanner/pipeline.h>
+#include <lanner/transcode.h>
 #include <lanner/video_writer.h>
 
 #include "input/containers.h"
@@ -22,6 +24,10 @@ namespace lanner::tool {
 void place_outputs(const std::string& output, const std::string& format, std::vector<RunInput>& inputs);
 /// Declares the outputs to `files`.
 void declare_outputs(const std::vector<RunInput>& inputs, Files& files);
+
+/// The encoder of annotated clips in a container, by FFmpeg's name: what `writing` leaves open is as usual in
+/// it, and lossless encoders keep RGB.
+EncoderOptions annotated_encoder(std::string_view container, const TranscodeOptions& writing);
 
 /// Writes an annotated image. `to_disk` waits until it is on the disk, which costs more than writing it and
 /// is of no use with many images.

@@ -21,10 +21,11 @@ constexpr std::string_view expected_picture = "an Image, a Frame, bytes of the e
                                               "array: uint8 [height, width, 3], or the planes of "
                                               "the format one below the other";
 
-/// The rows of writers, and those of encoders alone.
+/// The rows of writers, and those of encoders alone, whose `device` is what writers call `encoder_device`.
 const OptionTable<EncoderOptions>& all_rows() {
   static const OptionTable<EncoderOptions> table = [] {
     OptionTable<EncoderOptions> rows = writer_option_table();
+    std::erase_if(rows, [](const auto& row) { return row.info.name == "encoder_device"; });
     rows.insert(rows.end(), encoder_option_table().begin(), encoder_option_table().end());
     return rows;
   }();

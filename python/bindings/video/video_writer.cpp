@@ -25,6 +25,7 @@ class Writer {
 public:
   Writer(VideoOutput output, VideoWriterOptions options) {
     rate_ = options.encoder.rate;
+    device_ = options.encoder.device;
     options.note = [notes = notes_](const std::string& line) { notes->add(line); };
     writer_ = output.muxer ? std::make_shared<VideoWriter>(std::move(output.muxer), options)
                            : std::make_shared<VideoWriter>(output.path, options);
@@ -94,17 +95,23 @@ private:
     return samples.rank() == 1 ? samples.reshaped({1, samples.shape()[0]}) : samples;
   }
 
-  static Frame to_frame(nb::handle object) {
+  Frame to_frame(nb::handle object) const {
     Frame frame;
-    if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object);
-    if (object.is_none())
+    if (nb::isinstance<Frame>(object)) {
+      frame = nb::cast<const Frame&>(object);
+      if (frame.stream.handle) wait_for(frame.image.device, frame.stream);
+    } else if (object.is_none()) {
       refuse("image", object, "is of the wrong type",
              "an Image, a Frame or uint8 [height, width, 3], or 4 with alpha");
-    frame.image = nb::isinstance<Image>(object) ? nb::cast<Image>(object) : to_image(to_tensor(object));
+    } else {
+      frame.image = nb::isinstance<Image>(object) ? nb::cast<Image>(object) : to_image(to_tensor(object));
+    }
+    if (frame.image.device != device_) frame.image = on_host(frame.image);
     return frame;
   }
 
-  static Image to_image(const Tensor& pixels) {
+  static Image to_image(const Tensor& given) {
+    const Tensor pixels = given.device().is_host() ? given : given.to(Device{});
     const bool alpha = pixels.shape().rank() == 3 && pixels.shape()[2] == 4;
     return Image::from_tensor(pixels, alpha ? PixelFormat::rgba32 : PixelFormat::rgb24);
   }
@@ -161,6 +168,7 @@ private:
   std::shared_ptr<VideoWriter> writer_; ///< Null once closed.
   std::shared_ptr<Notes> notes_ = std::make_shared<Notes>();
   Rational rate_;
+  Device device_; ///< That encodes.
 };
 
 std::span<const Keyword> writer_keywords() {
@@ -223,6 +231,7 @@ void construct(Writer* self, nb::handle path, const nb::args& others, const nb::
   options.copied = to_copied(source, kinds, limits_among(keywords));
   VideoOutput output = to_video_output(path, options.muxer);
   if (!keywords.contains("codec")) use_own_codec(output, options);
+  options.keep_format = !keywords.contains("format") || nb::object(keywords["format"]).is_none();
   const ReleasedGil release;
   new (self) Writer(std::move(output), std::move(options));
 }

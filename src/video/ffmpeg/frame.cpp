@@ -119,9 +119,10 @@ Image swapped_bytes(const Image& image) {
 
 FramePtr to_av(const Image& given, AVPixelFormat format) {
   const auto stored = stored_format(format);
-  check(stored && stored->format == given.format, ErrorCode::internal,
+  const bool padded = format == AV_PIX_FMT_BGR0 && given.format == PixelFormat::bgra32; // Without alpha.
+  check(padded || (stored && stored->format == given.format), ErrorCode::internal,
         "encode: image of format {} given as {}", to_string(given.format), static_cast<int>(format));
-  const Image image = stored->swapped ? swapped_bytes(given) : given;
+  const Image image = !padded && stored->swapped ? swapped_bytes(given) : given;
   FramePtr frame = make_frame();
   frame->format = format;
   frame->width = image.width;

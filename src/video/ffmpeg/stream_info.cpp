@@ -141,15 +141,20 @@ ParametersPtr to_parameters(const StreamInfo& info) {
   result->chroma_location = to_av(info.color.siting);
   result->color_primaries = static_cast<AVColorPrimaries>(info.color.primaries);
   result->color_trc = static_cast<AVColorTransferCharacteristic>(info.color.transfer);
-  const std::size_t size = info.extradata.size();
-  check(size < (1u << 28), ErrorCode::limit_exceeded, "stream: {} bytes of extradata, at most {} are taken",
-        size, 1 << 28);
-  if (size == 0) return result;
-  result->extradata = static_cast<std::uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
-  check(result->extradata != nullptr, ErrorCode::out_of_memory, "stream: memory was refused by the system");
-  std::memcpy(result->extradata, info.extradata.data(), size);
-  result->extradata_size = static_cast<int>(size);
+  if (!info.extradata.empty()) set_extradata(*result, info.extradata);
   return result;
+}
+
+void set_extradata(AVCodecParameters& parameters, std::span<const std::byte> bytes) {
+  check(bytes.size() < (1u << 28), ErrorCode::limit_exceeded,
+        "stream: {} bytes of extradata, at most {} are taken", bytes.size(), 1 << 28);
+  av_freep(&parameters.extradata);
+  parameters.extradata_size = 0;
+  parameters.extradata = static_cast<std::uint8_t*>(av_mallocz(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+  check(parameters.extradata != nullptr, ErrorCode::out_of_memory,
+        "stream: memory was refused by the system");
+  std::memcpy(parameters.extradata, bytes.data(), bytes.size());
+  parameters.extradata_size = static_cast<int>(bytes.size());
 }
 
 } // namespace lanner::ffmpeg

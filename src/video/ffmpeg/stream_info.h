@@ -1,7 +1,9 @@
 #pragma once
 // StreamInfo in FFmpeg's terms.
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 
 #include <lanner/packet.h>
@@ -16,6 +18,8 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream);
 void describe_codec(const AVCodecParameters& parameters, StreamInfo& info);
 /// The parameters that `info` stands for: its own, when this module made it, else built from the fields.
 ParametersPtr to_parameters(const StreamInfo& info);
+/// In place of what is there.
+void set_extradata(AVCodecParameters& parameters, std::span<const std::byte> bytes);
 /// A decoder of the stream, not opened yet. Throws Error{bad_data} for parameters that FFmpeg refuses.
 CodecContextPtr make_codec_context(const AVCodec& codec, const AVCodecParameters& parameters,
                                    const StreamInfo& stream);

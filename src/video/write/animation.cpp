@@ -51,10 +51,11 @@ bool is_animation(std::string_view format) noexcept {
 }
 
 PixelFormat animation_format(std::string_view container, const EncoderOptions& options, const Image& first) {
+  const bool whole = options.tuning == Tuning::lossless; // Lossless WebP is of ARGB.
+  if (whole && container == "webp") return PixelFormat::bgra32;
   if (!format_info(options.format).yuv) return options.format;
   if (container == "apng") return has_alpha(first) ? PixelFormat::rgba32 : PixelFormat::rgb24;
-  const bool whole = options.tuning == Tuning::lossless; // Lossless WebP is of ARGB.
-  return whole || has_alpha(first) ? PixelFormat::bgra32 : options.format;
+  return has_alpha(first) ? PixelFormat::bgra32 : options.format;
 }
 
 std::string animation_note(std::string_view container, double rate) {

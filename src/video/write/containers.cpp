@@ -66,12 +66,16 @@ bool can_encode(std::string_view codec) {
                              [&](const std::string& encoder) { return has(encoders_of(codec), encoder); });
 }
 
-/// The first that can be encoded here. Where none can, the encoder says so.
-std::string_view usual_codec(std::string_view format) {
+bool of_nvenc(std::string_view codec) {
+  return codec == "h264" || codec == "hevc" || codec == "av1";
+}
+
+/// The first that can be encoded there. Where none can, the encoder says so.
+std::string_view usual_codec(std::string_view format, const Device& device) {
   const auto found = std::ranges::find(containers, format, &Container::format);
   if (found == std::end(containers)) return "h264";
   for (const std::string_view codec : found->codecs)
-    if (can_encode(codec)) return codec;
+    if (device.is_host() ? can_encode(codec) : of_nvenc(codec)) return codec;
   return found->codecs[0];
 }
 
@@ -95,7 +99,15 @@ void add_quality(EncoderOptions& options) {
   add("global_quality", options.codec == "mpeg4" ? "354" : "236");
 }
 
+constexpr std::string_view lossless_codecs[] = {"ffv1",    "png",   "apng",     "ffvhuff", "huffyuv",
+                                                "utvideo", "qtrle", "rawvideo", "zlib",    "magicyuv"};
+
 } // namespace
+
+bool is_lossless(const EncoderOptions& options) noexcept {
+  return options.tuning == Tuning::lossless ||
+         std::ranges::find(lossless_codecs, options.codec) != std::end(lossless_codecs);
+}
 
 std::string_view format_of_extension(std::string_view extension) noexcept {
   for (const Container& container : containers)
@@ -115,8 +127,8 @@ EncoderOptions encoder_for_format(std::string_view format) {
 }
 
 EncoderOptions encoder_for_format(std::string_view format, EncoderOptions given) {
-  if (given.codec.empty()) given.codec = usual_codec(format);
-  if (!says_quality(given)) add_quality(given);
+  if (given.codec.empty()) given.codec = usual_codec(format, given.device);
+  if (given.device.is_host() && !says_quality(given)) add_quality(given);
   return given;
 }
 

@@ -130,8 +130,6 @@ struct Transcoder::State {
   ClipFacts facts(const Frame& first) const {
     ClipFacts clip;
     clip.stream = options.keep_rotation ? reader.stream() : upright_stream(reader.stream());
-    clip.turned = !options.keep_rotation && (first.mirror || std::lround(first.rotation / 90) % 4 != 0);
-    clip.color = first.image.color;
     clip.yuv = format_info(first.image.format).yuv;
     if (first.interlaced && !options.deinterlace)
       clip.fields = first.top_field_first ? VideoFields::top_first : VideoFields::bottom_first;
@@ -173,8 +171,12 @@ struct Transcoder::State {
     return writer;
   }
 
+  /// Turning keeps samples of YUV as they are, so what the clip does not say of them stays open.
   Frame upright(Frame frame) const {
-    if (!options.keep_rotation) frame.image = upright_image(frame);
+    if (options.keep_rotation) return frame;
+    const bool open = frame.image.color.matrix == ColorMatrix::unspecified;
+    frame.image = upright_image(frame);
+    if (open && format_info(frame.image.format).yuv) frame.image.color.matrix = ColorMatrix::unspecified;
     return frame;
   }
 

@@ -43,22 +43,17 @@ void add_params(EncoderOptions& encoder, const std::string& option, const std::s
 /// Into the stream, of encoders that take it; what the caller gave wins.
 void add_hdr(EncoderOptions& encoder, const HdrMetadata& hdr) {
   constexpr std::string_view takers[] = {"libx264", "libx265", "libsvtav1", "libaom-av1"};
-  if (std::ranges::find(takers, encoder_name(encoder.codec)) == std::end(takers)) return;
+  const bool takes = std::ranges::find(takers, encoder_name(encoder.codec)) != std::end(takers);
+  if (!takes && encoder.device.is_host()) return;
   if (!encoder.mastering_display) encoder.mastering_display = hdr.mastering;
   if (!encoder.content_light) encoder.content_light = hdr.light;
-}
-
-/// The encoder would write its guess.
-void keep_unspecified(EncoderOptions& encoder, const ColorInfo& color) {
-  if (encoder.codec == "mjpeg" || encoder.codec == "webp") return; // Have one matrix.
-  if (color.matrix == ColorMatrix::unspecified) encoder.codec_options.emplace("colorspace", "2");
-  if (color.range == ColorRange::unspecified) encoder.codec_options.emplace("color_range", "0");
 }
 
 } // namespace
 
 bool marks_fields(const EncoderOptions& encoder, VideoFields fields) {
-  return fields == VideoFields::progressive || encoder_name(encoder.codec) == "libx264";
+  const bool x264 = encoder.device.is_host() && encoder_name(encoder.codec) == "libx264";
+  return fields == VideoFields::progressive || x264;
 }
 
 EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
@@ -73,10 +68,7 @@ EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_vie
   else if (clip.yuv)
     encoder.format = encodable(stream.format, encoder.codec, stream);
   else
-    encoder.format = encodable(encoder.format, encoder.codec, stream);
-  // Turned pictures are RGB in part: the file keeps what the stream was.
-  if (clip.turned) encoder.color = stream.color;
-  if (!clip.turned && clip.yuv && format_info(encoder.format).yuv) keep_unspecified(encoder, clip.color);
+    encoder.format = is_lossless(encoder) ? stream.format : encodable(encoder.format, encoder.codec, stream);
   // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
   if ((stream.codec == "gif" || stream.codec == "apng") && encoder.b_frames < 0) encoder.b_frames = 0;
   if (!clip.hdr.empty()) add_hdr(encoder, clip.hdr);

@@ -8,15 +8,13 @@ namespace lanner {
 /// What is known of the clip before the first picture is encoded.
 struct ClipFacts {
   StreamInfo stream; ///< As its pictures are written.
-  bool turned = false;
   VideoFields fields = VideoFields::progressive;
   HdrMetadata hdr;
-  ColorInfo color; ///< Of the first frame.
   bool yuv = true;
 };
 
 /// `options.encoder` with all that the clip says: codec (by the container), rate, format, shape of pixels,
-/// colours that are not told stay so, brightness, fields.
+/// brightness, fields. Colours are those of the first picture.
 EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
                                 const ClipFacts& clip);
 /// Whether the encoder writes the order of fields into the video stream.

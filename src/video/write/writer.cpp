@@ -64,20 +64,19 @@ struct VideoWriter::State {
           options.muxer.plays.value_or(0), muxer->format());
     encoding.global_header = muxer->wants_global_header();
     if (!options.copied.begin) options.copied.begin = options.begin;
-    check(!options.audio || options.on_size_change != SizeChange::segment, ErrorCode::unsupported,
-          "VideoWriter: audio samples are not divided among segments; scale or pad pictures of another size, "
-          "or "
-          "copy the audio of a clip");
-    if (options.audio) audio.emplace(*options.audio, options.note);
+    if (options.audio)
+      audio.emplace(*options.audio, options.on_size_change == SizeChange::segment, options.note);
     if (options.copied.source) copier.emplace(options.copied, options.note);
     const bool told =
         encoding.width > 0 && encoding.height > 0 && encoding.color.matrix != ColorMatrix::unspecified;
-    if (told && !is_animation(muxer->format()) && encoding.time_base.den > 0) open();
+    if (told && !takes_format() && !is_animation(muxer->format()) && encoding.time_base.den > 0) open();
   }
 
   void tell(const std::string& line) const {
     if (options.note) options.note(line);
   }
+
+  bool takes_format() const { return options.keep_format && is_lossless(encoding); }
 
   // Without a size or colours of its own the file takes those of its first picture.
   void open_for(const Image& first) {
@@ -85,10 +84,24 @@ struct VideoWriter::State {
     if (encoding.time_base.den <= 0) encoding.time_base = {encoding.rate.den, encoding.rate.num};
     if (encoding.width <= 0) encoding.width = first.width;
     if (encoding.height <= 0) encoding.height = first.height;
-    if (encoding.color.matrix == ColorMatrix::unspecified && format_info(first.format).yuv)
-      encoding.color = completed(encoding.color, first.color);
+    if (takes_format()) encoding.format = first.format;
+    take_colors(first);
     if (is_animation(muxer->format())) encoding.format = animation_format(muxer->format(), encoding, first);
     open();
+  }
+
+  /// Those that are not given are the first picture's; RGB has no matrix and range of YUV. What that leaves
+  /// open too is not written: an encoder would write what it assumes.
+  void take_colors(const Image& first) {
+    ColorInfo color = first.color;
+    const bool yuv = format_info(first.format).yuv;
+    if (!yuv) color.matrix = ColorMatrix::unspecified, color.range = ColorRange::unspecified;
+    if (!yuv || encoding.color.matrix == ColorMatrix::unspecified)
+      encoding.color = completed(encoding.color, color);
+    const bool one_matrix = encoding.codec == "mjpeg" || encoding.codec == "webp";
+    if (!yuv || !format_info(encoding.format).yuv || one_matrix || !encoding.device.is_host()) return;
+    if (encoding.color.matrix == ColorMatrix::unspecified) encoding.codec_options.emplace("colorspace", "2");
+    if (encoding.color.range == ColorRange::unspecified) encoding.codec_options.emplace("color_range", "0");
   }
 
   void open() {
@@ -116,7 +129,7 @@ struct VideoWriter::State {
           muxer->format()));
     if (options.fields != VideoFields::progressive)
       muxer->set_interlaced(stream, options.fields == VideoFields::top_first);
-    if (audio) audio->declare(*muxer, times ? times->origin() : options.begin.value_or(0));
+    if (audio) audio->declare(*muxer, times ? times->origin() : options.begin.value_or(0), segment_begin);
     if (copier) copier->declare(*muxer, origin() + segment_begin);
     muxer->set_metadata(options.muxer.metadata); // Wins against what is copied.
   }
@@ -158,9 +171,9 @@ struct VideoWriter::State {
     send(&image, pts - begin);
     ++frames;
     next_pts = pts + (duration > 0 ? duration : step());
-    const double seconds = seconds_of(pts - begin, encoding.time_base);
-    if (audio) audio->write_until(*muxer, seconds);
-    if (copier) copier->write_until(*muxer, seconds);
+    if (!begun) return; // The first packet tells the container what the video is.
+    if (audio) audio->write_until(seconds_of(pts, encoding.time_base));
+    if (copier) copier->write_until(*muxer, seconds_of(pts - begin, encoding.time_base));
   }
 
   void tell_of_opacity(const Image& image) {
@@ -230,6 +243,7 @@ struct VideoWriter::State {
     encoder.reset();
     first_pts = no_pts;
     durations.clear();
+    begun = false;
   }
 
   void send(const Image* image, std::int64_t pts) {
@@ -249,6 +263,7 @@ struct VideoWriter::State {
       if (known != durations.end()) durations.erase(known);
       if (options.packet) options.packet(&*packet, encoder->stream());
       muxer->write(*packet);
+      begun = true;
     }
   }
 
@@ -307,7 +322,7 @@ struct VideoWriter::State {
           "VideoWriter: no picture was written");
     end_encoder();
     if (times) times->finish();
-    if (audio) audio->finish(*muxer);
+    if (audio) audio->finish();
     if (copier) copier->write_rest(*muxer);
     for (const std::unique_ptr<Muxer>& before : done) before->finish();
     muxer->finish();
@@ -339,6 +354,7 @@ struct VideoWriter::State {
   double segment_begin = 0; ///< Seconds.
   std::int64_t bytes_before = 0;
   std::int32_t changed_width = 0, changed_height = 0; ///< Of the pictures that are being fitted.
+  bool begun = false;                                 ///< The file has a packet of video.
   bool opacity_told = false;
   bool finished = false;
 };

@@ -64,8 +64,11 @@ def test_format_and_profile(run, clip, tmp_path):
 
 def test_lossless_is_of_rgb(run, clip, tmp_path):
     out = tmp_path / "a.mkv"
-    assert "give --pixel-format rgb24" in refuse(*run, "-i", clip, "-o", out, "--tuning", "lossless")
-    assert written(run, clip, out, "--tuning", "lossless", "--pixel-format", "rgb24")["codec"] == "h264"
+    yuv = ["--tuning", "lossless", "--pixel-format", "yuv420p"]
+    assert "give --pixel-format rgb24" in refuse(*run, "-i", clip, "-o", out, *yuv)
+    for options, codec, format in ((["--tuning", "lossless"], "h264", "gbrp"), (["-c", "ffv1"], "ffv1", "bgr0")):
+        stream = written(run, clip, out, *options)
+        assert (stream["codec"], stream["pixel_format"]) == (codec, format)
 
 
 def test_whole_chroma_takes_odd_sizes(run, tmp_path):

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from command import BUILD
+from command import BUILD, DETECTOR
 
-pytest.importorskip("lanner")
+lanner = pytest.importorskip("lanner")
 
 CODE = """
 import ctypes
@@ -69,6 +69,62 @@ rgb = lanner.Tensor(np.full((H, W, 3), 128, np.uint8)).to("cuda:0")
 print(int(luma_of(encode([rgb]))[0][3, 3]))
 """)
     assert shown == ["[True, True, True, True, True, True]", "126"]  # 16 + 128 * 219 / 255
+
+
+def test_files_are_encoded_on_the_gpu(fakes, tmp_path):
+    """VideoWriter and transcode; the fake codes without a loss, so what NVENC wrote is what it was given."""
+    shown = run(fakes, f"""
+import os
+os.chdir({str(tmp_path)!r})
+W, H = 192, 128
+pictures = [np.stack([picture(seed)[:H, :W]] * 3, -1).repeat(2, 0)[:H] for seed in range(6)]
+with lanner.VideoWriter("a.mp4", width=W, height=H, fps=25, encoder_device="cuda:0", tuning="low_latency") as out:
+    for i, one in enumerate(pictures):
+        out.write(lanner.Tensor(one).to("cuda:0") if i % 2 else one)
+video = lanner.VideoReader("a.mp4")
+print(out.notes, video.times()[:2], video.stream.codec, len(video))
+print(max(int(abs(np.asarray(one.to("rgb24")).astype(int) - other).max()) for one, other in zip(video, pictures)))
+""" + """
+for output, options in (("b.mkv", {"codec": "hevc"}), ("c.webm", {}), ("d.ts", {"bit_rate": 500_000})):
+    result = lanner.transcode("a.mp4", output, encoder_device="cuda:0", **options)
+    again = lanner.VideoReader(output)
+    same = output == "c.webm" or all(bool((one.contiguous().numpy() == other.contiguous().numpy()).all()) for one, other in zip(again, video))
+    print(result.notes, again.stream.codec, result.frames, same)  # The fake's pictures of AV1 are not the specification's.
+with lanner.VideoWriter("e.mp4", width=W, height=H) as out:
+    for one in pictures:
+        out.write(lanner.Tensor(one).to("cuda:0"))
+print(len(lanner.VideoReader("e.mp4")))
+for options in ({"codec": "vp9"}, {"threads": 2}, {"codec_options": {"tune": "film"}}, {"preset": "slow"}, {"encoder_device": "cuda:7"}):
+    print(error_of(lanner.transcode, "a.mp4", "no.mp4", **{"encoder_device": "cuda:0", **options}))
+print(os.path.exists("no.mp4"))
+""")
+    assert shown[0] == "[] [0.0, 0.04] h264 6"
+    assert int(shown[1]) <= 3  # Of the conversion to 4:2:0 of gray.
+    assert shown[2:6] == ["[] hevc 6 True", "[] av1 6 True", "[] h264 6 True", "6"]
+    parts = ["no codec 'vp9'; expected h264, hevc or av1", "threads 2: the GPU encodes", "codec_options tune: they are of FFmpeg's", "preset 'slow', expected P1 to P7",
+             "cuda:7 does not exist"]  # fmt: skip
+    for line, part in zip(shown[6:], [*parts, "False"], strict=True):
+        assert part in line
+
+
+def test_the_command_encodes_on_the_gpu(fakes, tmp_path):
+    program = BUILD / "bin" / "lanner"
+    if not program.exists():
+        pytest.skip("the command is not built here")
+    run(fakes, f"""
+with lanner.VideoWriter({str(tmp_path / "in.mkv")!r}, width=256, height=192, codec="ffv1", fps=25) as out:
+    for i in range(4):
+        out.write(np.full((192, 256, 3), 40 * i, np.uint8))
+""")
+    lines = []
+    for arguments in (["transcode", "in.mkv", "out.mp4", "-c", "hevc"], ["run", DETECTOR, "-i", "in.mkv", "-o", "marked.mp4", "-q", "--device", "cpu"]):
+        done = subprocess.run([program, *map(str, arguments), "--encoder-device", "cuda:0"], env=fakes, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        lines.append(done.stderr)
+    assert "lanner: note" not in lines[0]
+    for name, codec in (("out.mp4", "hevc"), ("marked.mp4", "h264")):
+        video = lanner.VideoReader(tmp_path / name)
+        assert (video.stream.codec, len(video)) == (codec, 4)
 
 
 def test_what_is_no_picture_is_refused(fakes):

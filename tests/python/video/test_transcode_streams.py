@@ -167,6 +167,26 @@ class TestPixels:
             assert [stream.get(key, "unknown") for key in ("color_space", "color_range", "color_transfer")] == ["unknown"] * 3
         assert frames_md5(tmp_path / "out.mkv") == frames_md5(clip)
 
+    @pytest.mark.parametrize("pixels", ["yuv420p", "yuv422p10le", "yuv444p"])
+    @pytest.mark.parametrize("degrees", [90, 180])
+    def test_they_stay_unsaid_of_a_turned_clip(self, tmp_path, pixels, degrees):
+        ffmpeg(*pictures(seconds=0.1), "-pix_fmt", pixels, "-c:v", "libx264", tmp_path / "flat.mp4")
+        ffmpeg("-i", tmp_path / "flat.mp4", "-c", "copy", "-metadata:s:v", f"rotate={degrees}", tmp_path / "in.mp4")
+        lanner.transcode(tmp_path / "in.mp4", tmp_path / "out.mkv", codec="ffv1")
+        stream = stream_of(tmp_path / "out.mkv", "video")
+        assert [stream.get(key, "unknown") for key in ("color_space", "color_range", "color_transfer")] == ["unknown"] * 3
+        assert (stream["width"] < stream["height"]) == (degrees == 90)
+
+    def test_they_stay_unsaid_of_frames_that_are_written(self, tmp_path):
+        """What is made of RGB is said."""
+        ffmpeg(*pictures(seconds=0.1), "-c:v", "libx264", tmp_path / "in.mp4")
+        for kind, told in ((None, "unknown"), ("rgb24", "smpte170m")):
+            reader = lanner.VideoReader(tmp_path / "in.mp4")
+            with lanner.VideoWriter(tmp_path / "out.mp4", width=reader.width, height=reader.height) as out:
+                for frame in reader:
+                    out.write(frame.to(kind) if kind else frame)
+            assert stream_of(tmp_path / "out.mp4", "video").get("color_space", "unknown") == told
+
     def test_deinterlacing_is_that_of_bwdif(self, tmp_path):
         clip = tmp_path / "in.mp4"
         ffmpeg(*pictures(seconds=0.4, rate=50), "-vf", "interlace", "-c:v", "libx264", "-flags", "+ilme+ildct", "-x264-params", "tff=1", clip)

@@ -177,6 +177,45 @@ def test_gaps_are_silence_and_overlaps_are_moved(tmp_path):
     assert loud[:2400].all() and not loud[2400:9600].any() and loud[9600:].all() and loud.size == 9600 + 3 * 4800
 
 
+@pytest.mark.parametrize("order", ["before", "beside", "behind", "late"])
+def test_each_segment_has_the_audio_of_its_own_time(tmp_path, order):
+    """Whatever comes first: sizes change at 0.4 s and 1 s, and the parts joined are the audio that was given."""
+    sound, sizes = chord(seconds=1.6), [(48, 64)] * 10 + [(64, 96)] * 15 + [(48, 64)] * 15
+    step = RATE // 25
+    with open_writer(tmp_path / "a.mkv", audio_codec="flac", on_size_change="segment") as out:
+        if order == "before":
+            out.write_audio(sound)
+        for i, size in enumerate(sizes):
+            out.write(np.zeros((*size, 3), np.uint8))
+            if order == "beside":
+                buffer = sound[:, i * step : (i + 1) * step].copy()
+                out.write_audio(buffer)
+                buffer[...] = 9
+            if order == "late" and i >= 12:
+                out.write_audio(sound[:, (i - 12) * step : (i - 11) * step])
+        if order == "behind":
+            out.write_audio(sound, seconds=0)
+        if order == "late":
+            out.write_audio(sound[:, 28 * step :])
+        assert len(out.notes) == 2
+    parts = [lanner.AudioReader(tmp_path / name).read().data.numpy() for name in ("a.mkv", "a_2.mkv", "a_3.mkv")]
+    assert [part.shape[1] for part in parts] == [10 * step, 15 * step, 15 * step]
+    np.testing.assert_allclose(np.concatenate(parts, 1), sound, atol=2e-7)
+
+
+def test_segments_of_lossy_audio_begin_with_their_pictures(tmp_path):
+    sound = chord(seconds=2.0)
+    with open_writer(tmp_path / "a.mp4", on_size_change="segment", audio_sample_rate=RATE) as out:
+        out.write_audio(sound, seconds=0.2)  # Silence first.
+        for i in range(50):
+            out.write(np.zeros((48, 64 + 32 * (i >= 25), 3), np.uint8))
+    for number, begin in (("", 0), ("_2", RATE)):
+        audio = lanner.AudioReader(tmp_path / f"a{number}.mp4").read()
+        heard = np.concatenate([np.zeros((2, RATE // 5), np.float32), sound], 1)[:, begin : begin + RATE]
+        assert abs(audio.pts_seconds) < 0.001
+        assert likeness(audio.data.numpy()[:, :RATE], heard) > 15
+
+
 def test_nothing_is_written_without_a_sample(tmp_path):
     with open_writer(tmp_path / "a.mp4", audio_channels=1) as out:
         write_pictures(out, 2)
@@ -216,7 +255,6 @@ def test_what_cannot_be_written_is_one_line(tmp_path):
     for options, line, kind in (
         ({"audio_sample_rate": 5}, "sample rate 5, expected 100 to 768000", lanner.InvalidArgument),
         ({"audio_channels": 0}, "0 channels, expected 1 to 64", lanner.InvalidArgument),
-        ({"audio_codec": "flac", "on_size_change": "segment"}, "not divided among segments", lanner.Unsupported),
     ):
         with pytest.raises(kind, match=line):
             open_writer(tmp_path / "b.mkv", **options)

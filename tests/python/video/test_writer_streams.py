@@ -97,6 +97,21 @@ def test_a_file_object_gets_fragments(tmp_path):
     assert (tmp_path / "x.mkv").read_bytes()[:4] == b"\x1a\x45\xdf\xa3"
 
 
+@pytest.mark.parametrize("codec", ["libaom-av1", "librav1e", "libsvtav1"])
+def test_av1_reaches_a_pipe_in_matroska(codec):
+    """Its headers have to be in front, though some encoders have them in the first packet alone; audio, which is ready before, waits for it."""
+    file = io.BytesIO()
+    try:
+        with lanner.VideoWriter(file, width=128, height=96, fps=25, codec=codec, container="matroska", audio_sample_rate=48000) as out:
+            for i in range(4):
+                out.write_audio(np.zeros((2, 1920), np.float32))
+                out.write(np.full((96, 128, 3), 60 * i, np.uint8))
+    except lanner.Unsupported as error:
+        pytest.skip(str(error))
+    assert len(lanner.VideoReader(file.getvalue())) == 4
+    assert lanner.AudioReader(file.getvalue()).num_samples >= 4 * 1920
+
+
 def test_what_a_file_object_raises_is_raised():
     class Full:
         def write(self, data):

@@ -315,7 +315,8 @@ private:
           image.width, image.height, options_.width, options_.height);
     check(image.device.is_host(), ErrorCode::unsupported,
           "encode: picture lies on {}; copy it to the host first", image.device.to_string());
-    const PixelFormat stored = session_->target().format;
+    const bool padded = session_->frame_format() == AV_PIX_FMT_BGR0;
+    const PixelFormat stored = padded ? PixelFormat::rgb24 : session_->target().format;
     check(
         options_.tuning != Tuning::lossless || (keeps_colors(image.format, stored) && same_colors(image)),
         ErrorCode::invalid_argument,

@@ -146,6 +146,12 @@ bool stores_alpha(const AVCodec& codec) {
   return codec.id != AV_CODEC_ID_VP8 && codec.id != AV_CODEC_ID_VP9;
 }
 
+/// Whether it is RGB of 8 bits, which a padding byte in bgr0 leaves as it is.
+bool fits_padded(PixelFormat format) {
+  const PixelFormatInfo& facts = format_info(format);
+  return !facts.yuv && !facts.gray() && facts.bits == 8 && !facts.has_alpha();
+}
+
 /// The encoder's format for what it is fed, the nearest where it does not take that.
 AVPixelFormat nearest_taken(const AVCodec& codec, const EncoderOptions& options) {
   const AVPixelFormat wanted = like_in_av(options.format);
@@ -154,12 +160,15 @@ AVPixelFormat nearest_taken(const AVCodec& codec, const EncoderOptions& options)
   if (!formats) return wanted;
   if (std::string_view(codec.name) == "gif") return AV_PIX_FMT_PAL8; // See PaletteMapper.
   const bool argb_alone = codec.id == AV_CODEC_ID_WEBP && options.tuning == Tuning::lossless;
+  const bool lossless = options.tuning == Tuning::lossless || is_lossless(codec);
+  bool padded = false;
   AVPixelFormat candidates[256];
   std::size_t count = 0;
   for (; *formats != AV_PIX_FMT_NONE && count < 255; ++formats) {
     if (*formats == wanted && !(argb_alone && format_info(options.format).yuv) &&
         (!alpha || stores_alpha(codec)))
       return wanted;
+    padded = padded || *formats == AV_PIX_FMT_BGR0;
     const auto stored = stored_format(*formats);
     if (!stored || (format_info(stored->format).has_alpha() && !(alpha && stores_alpha(codec)))) continue;
     if (argb_alone && format_info(stored->format).yuv) continue;
@@ -168,10 +177,11 @@ AVPixelFormat nearest_taken(const AVCodec& codec, const EncoderOptions& options)
     const int bits = format_info(stored->format).bits, asked = format_info(options.format).bits;
     if (asked == 16 && bits == 12 && !is_lossless(codec)) continue; // Of 16 bits 10 are kept, as NVENC does.
     if (stored->format == options.format) return *formats;          // Big endian.
-    if (options.tuning == Tuning::lossless && keeps_samples(options.format, stored->format)) return *formats;
+    if (lossless && keeps_samples(options.format, stored->format)) return *formats;
     candidates[count++] = *formats;
   }
   candidates[count] = AV_PIX_FMT_NONE;
+  if (lossless && padded && fits_padded(options.format)) return AV_PIX_FMT_BGR0;
   check(count > 0, ErrorCode::unsupported, "encoder {} takes no pixel format that Lanner can make",
         codec.name);
   return avcodec_find_best_pix_fmt_of_list(candidates, wanted, alpha, nullptr);
@@ -230,6 +240,7 @@ AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options
           "encoder {}: tuning lossless: it has 256 colours; apng and webp keep all", codec.name);
     return format;
   }
+  if (format == AV_PIX_FMT_BGR0) return format;
   check(options.tuning != Tuning::lossless || keeps_samples(options.format, stored_format(format)->format),
         ErrorCode::invalid_argument,
         "encoder {}: tuning lossless with format {}, of which it stores {}; expected one of {}", codec.name,

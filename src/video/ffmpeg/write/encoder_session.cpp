@@ -48,7 +48,7 @@ EncoderSession::EncoderSession(EncoderOptions& options) {
   context_.reset(avcodec_alloc_context3(codec));
   if (!context_) throw std::bad_alloc();
   context_->pix_fmt = encoder_format(*codec, options);
-  // Without a twin it is a palette, which is made of bgra32.
+  // Without a twin it is a palette, which is made of bgra32, or bgr0, which is bgra32 without alpha.
   target_ = stored_format(context_->pix_fmt).value_or(StoredFormat{PixelFormat::bgra32});
   options.color = complete(options.color, target_, options.height);
   if (codec->id == AV_CODEC_ID_MJPEG) options.color.matrix = ColorMatrix::bt601; // JFIF 1.02 knows no other.

@@ -26,6 +26,7 @@
 #include "video/ffmpeg/write/stream_copy.h"
 #include "video/ffmpeg/write/stream_side_data.h"
 #include "video/ffmpeg/write/subtitle_converter.h"
+#include "video/write/stream_insert.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -241,6 +242,7 @@ public:
     const SoleUse::Call call(use_);
     check(!finished_, ErrorCode::invalid_argument, "{}: packet after finish()", path_);
     require_stream(packet.stream);
+    if (!begun_) adopt_headers(*context_->streams[packet.stream]->codecpar, packet);
     begin();
     if (context_->streams[packet.stream]->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
       return; // Is in the header.
@@ -405,6 +407,13 @@ private:
     std::vector<std::byte> whole(headers.begin(), headers.end());
     whole.insert(whole.end(), packet.bytes.begin(), packet.bytes.end());
     return whole;
+  }
+
+  /// libaom and rav1e have AV1's headers in the first packet alone, and Matroska has them in front.
+  static void adopt_headers(AVCodecParameters& stream, const Packet& first) {
+    if (stream.codec_id != AV_CODEC_ID_AV1 || stream.extradata_size > 0) return;
+    const std::vector<std::byte> headers = StreamInserter("av1").headers_of(first.bytes);
+    if (!headers.empty()) set_extradata(stream, headers);
   }
 
   // A tag from another container (a demuxed stream) is kept only where this one knows it.
