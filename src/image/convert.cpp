@@ -6,6 +6,7 @@
 #include "image/constant_luminance.h"
 #include "image/convert_plan.h"
 #include "image/cuda/gpu_convert.h"
+#include "image/matrix_codes.h"
 #include "image/planes.h"
 
 namespace lanner {
@@ -73,6 +74,11 @@ void convert_image(const Image& from, Image& to, Stream stream, int threads) {
   check(same_samples || !has_constant_luminance(to), ErrorCode::unsupported,
         "convert: {} to BT.2020's constant luminance: no image is converted to it; expected bt2020",
         to_string(from.format));
+  const bool both_yuv = format_info(from.format).yuv && format_info(to.format).yuv;
+  if (!both_yuv || job.from_color.matrix != job.to_color.matrix) {
+    check_convertible("convert", from.format, from.color);
+    check_convertible("convert", to.format, to.color);
+  }
   if (!same_samples && has_constant_luminance(from))
     return convert_image(without_constant_luminance(from, threads), to, stream, threads);
   if (!from.device.is_host()) {

@@ -7,6 +7,7 @@
 #include "base/limits/limit_error.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
+#include "image/matrix_codes.h"
 #include "image/planes.h"
 
 namespace lanner {
@@ -145,6 +146,7 @@ std::string_view to_string(PixelFormat format) noexcept {
   return format_info(format).name;
 }
 std::string_view to_string(ColorMatrix matrix) noexcept {
+  if (const int code = unnamed_code(matrix)) return unnamed_matrix_name(code);
   return matrix_names[static_cast<std::size_t>(matrix)];
 }
 std::string_view to_string(ColorRange range) noexcept {

@@ -10,6 +10,7 @@
 #include "device/parallel.h"
 #include "image/constant_luminance.h"
 #include "image/cuda/gpu_preprocess.h"
+#include "image/matrix_codes.h"
 #include "image/preprocess_plan.h"
 #include "image/row_kernels.h"
 #include "tensor/float16.h"
@@ -172,6 +173,7 @@ void check_output(const Preprocess& spec, const Shape& element, const Tensor& ou
 } // namespace
 
 void preprocess_into(std::byte* element, const Image& image, const Preprocess& spec, int threads) {
+  check_convertible("preprocess", image.format, image.color);
   if (has_constant_luminance(image))
     return preprocess_into(element, without_constant_luminance(image, threads), spec, threads);
   const PreprocessPlan plan = preprocess_plan(image, spec);

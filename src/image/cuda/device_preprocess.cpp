@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "image/color.h"
 #include "image/constant_luminance.h"
+#include "image/matrix_codes.h"
 
 namespace lanner {
 
@@ -56,6 +57,7 @@ void set_taps(DeviceAxis& axis, const Taps& taps, const std::int32_t* index, con
 }
 
 DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out) {
+  check_convertible("preprocess", plan.source.format, plan.source.color);
   check(
       !has_constant_luminance(plan.source), ErrorCode::unsupported,
       "preprocess: BT.2020's constant luminance on a GPU, which is converted on the host alone; convert the "

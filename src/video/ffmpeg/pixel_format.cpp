@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "image/matrix_codes.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/unpack.h"
 
@@ -173,38 +174,16 @@ AVColorSpace to_av(ColorMatrix matrix) noexcept {
   case ColorMatrix::unspecified:
     break;
   }
-  return AVCOL_SPC_UNSPECIFIED;
+  const int code = unnamed_code(matrix);
+  const bool known = code > 0 && av_color_space_name(static_cast<AVColorSpace>(code)) != nullptr;
+  return known ? static_cast<AVColorSpace>(code) : AVCOL_SPC_UNSPECIFIED;
 }
 
 namespace {
 
-ColorMatrix to_matrix(int space) noexcept {
-  switch (space) {
-  case AVCOL_SPC_RGB:
-    return ColorMatrix::rgb;
-  case AVCOL_SPC_BT709:
-    return ColorMatrix::bt709;
-  case AVCOL_SPC_FCC:
-    return ColorMatrix::fcc;
-  case AVCOL_SPC_BT470BG:
-  case AVCOL_SPC_SMPTE170M:
-    return ColorMatrix::bt601;
-  case AVCOL_SPC_SMPTE240M:
-    return ColorMatrix::smpte240m;
-  case AVCOL_SPC_BT2020_NCL:
-    return ColorMatrix::bt2020;
-  case AVCOL_SPC_YCGCO:
-    return ColorMatrix::ycgco;
-  case AVCOL_SPC_BT2020_CL:
-    return ColorMatrix::bt2020c;
-  default:
-    return ColorMatrix::unspecified;
-  }
-}
-
 ColorInfo color_info(int space, int range, int siting, int primaries, int transfer) noexcept {
   ColorInfo color;
-  color.matrix = to_matrix(space);
+  color.matrix = matrix_of_code(space, primaries); // FFmpeg's numbers are H.273's.
   if (range == AVCOL_RANGE_MPEG) color.range = ColorRange::limited;
   if (range == AVCOL_RANGE_JPEG) color.range = ColorRange::full;
   // FFmpeg numbers the places as H.273 does, plus one, and so does ChromaSiting.

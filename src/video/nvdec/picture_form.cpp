@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "image/matrix_codes.h"
+
 namespace lanner::nvdec {
 namespace {
 
@@ -22,31 +24,6 @@ cudaVideoChromaFormat chroma_of(PixelFormat format) noexcept {
   if (!facts.yuv && facts.planes == 1 && facts.samples[0] == 1) return cudaVideoChromaFormat_Monochrome;
   if (facts.chroma_y == 1) return cudaVideoChromaFormat_420;
   return facts.chroma_x == 1 ? cudaVideoChromaFormat_422 : cudaVideoChromaFormat_444;
-}
-
-// H.273, MatrixCoefficients, as the FFmpeg module reads them.
-ColorMatrix matrix_of(int code) noexcept {
-  switch (code) {
-  case 0:
-    return ColorMatrix::rgb;
-  case 1:
-    return ColorMatrix::bt709;
-  case 4:
-    return ColorMatrix::fcc;
-  case 5:
-  case 6:
-    return ColorMatrix::bt601;
-  case 7:
-    return ColorMatrix::smpte240m;
-  case 8:
-    return ColorMatrix::ycgco;
-  case 9:
-    return ColorMatrix::bt2020;
-  case 10:
-    return ColorMatrix::bt2020c;
-  default:
-    return ColorMatrix::unspecified;
-  }
 }
 
 } // namespace
@@ -145,7 +122,7 @@ ColorInfo color_of(const CUVIDEOFORMAT& format, const ColorInfo& container) noex
   if (signal.transfer_characteristics != 0) color.transfer = signal.transfer_characteristics;
   // Number 0 is R'G'B' and means it only where no chroma is subsampled.
   if (signal.matrix_coefficients != 0 || format.chroma_format == cudaVideoChromaFormat_444)
-    color.matrix = matrix_of(signal.matrix_coefficients);
+    color.matrix = matrix_of_code(signal.matrix_coefficients, color.primaries);
   return color;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "image/matrix_codes.h"
 #include "video/nvenc/configuration.h"
 #include "video/write/encoder_levels.h"
 #include "video/write/encoder_options.h"
@@ -182,6 +183,8 @@ void Configurator::set_headers() {
 
 void Configurator::set_color() {
   const ColorInfo& color = options_.color;
+  require_here(unnamed_code(color.matrix) == 0, "matrix {}: it is not written here; {}",
+               to_string(color.matrix), software_remedy);
   const auto primaries = static_cast<NV_ENC_VUI_COLOR_PRIMARIES>(color.primaries);
   const auto transfer = static_cast<NV_ENC_VUI_TRANSFER_CHARACTERISTIC>(color.transfer);
   const bool full = color.range == ColorRange::full;

@@ -277,3 +277,41 @@ def test_the_page_lists_every_format():
     listed = {part for line in table.splitlines()[2:] if line.startswith("|") for part in line.split("|")[1].replace("`", "").replace(" ", "").split(",")}
     assert listed == set(known)
     assert len(known) > 70
+
+
+@pytest.mark.parametrize(
+    ("matrix", "primaries", "name", "same_as"),
+    [
+        ("chroma-derived-nc", "bt709", "bt709", "bt709"),
+        ("chroma-derived-nc", "bt2020", "bt2020", "bt2020nc"),
+        ("chroma-derived-nc", "smpte170m", "smpte240m", "smpte240m"),
+        ("chroma-derived-c", "bt2020", "bt2020c", "bt2020c"),
+        ("chroma-derived-nc", "bt470bg", "chroma-derived-nc", None),
+        ("chroma-derived-c", "bt709", "chroma-derived-c", None),
+        ("ictcp", "bt2020", "ictcp", None),
+        ("smpte2085", "bt2020", "smpte2085", None),
+    ],
+)
+def test_matrices_are_known_or_refused(tmp_path, matrix, primaries, name, same_as):
+    """Never read as another one; transcoding keeps samples and matrix of those that are not converted."""
+    if not has_encoder("libx265"):
+        pytest.skip("this ffmpeg has no libx265")
+
+    def make(path, colours):
+        source = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=5:d=0.4", "-pix_fmt", "yuv420p10le", "-c:v", "libx265"]
+        subprocess.run(["ffmpeg", "-v", "error", *source, "-x265-params", f"log-level=none:lossless=1:colorprim={primaries}:transfer=bt709:colormatrix={colours}", path], check=True)
+        return lanner.VideoReader(path)[0]
+
+    frame = make(tmp_path / "a.mp4", matrix)
+    assert lanner.VideoReader(tmp_path / "a.mp4").stream.color_space == frame.image.color_space == name
+    if same_as:
+        other = make(tmp_path / "b.mp4", same_as)
+        np.testing.assert_array_equal(frame.contiguous("rgb24").numpy(), other.contiguous("rgb24").numpy())
+        return
+    for use in (lambda: frame.to("rgb24"), lambda: lanner.VideoReader(tmp_path / "a.mp4").batch([0], size=(32, 32)), lambda: lanner.VideoReader(tmp_path / "a.mp4", format="rgb24")[0]):
+        with pytest.raises(lanner.Unsupported, match=f"of matrix {name} "):
+            use()
+    lanner.transcode(tmp_path / "a.mp4", tmp_path / "c.mp4", codec="hevc", tuning="lossless")
+    again = lanner.VideoReader(tmp_path / "c.mp4")
+    assert again.stream.color_space == name
+    np.testing.assert_array_equal(again[0].contiguous().numpy(), frame.contiguous().numpy())
