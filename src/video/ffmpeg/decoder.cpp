@@ -77,7 +77,8 @@ bool takes_threads(const AVCodec& codec, Latency latency) {
 CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options, int threads,
                            FrameMemory& memory) {
   const ParametersPtr parameters = to_parameters(stream);
-  const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
+  const AVCodec* codec = alpha_decoder(stream);
+  if (!codec) codec = avcodec_find_decoder(parameters->codec_id);
   if (!codec) fail_without_decoder(stream, *parameters);
   check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video",
         stream.index, stream.kind);

@@ -92,7 +92,18 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream) {
   info.duration = stream.duration == AV_NOPTS_VALUE ? 0 : std::max<std::int64_t>(0, stream.duration);
   info.frames = std::max<std::int64_t>(0, stream.nb_frames);
   info.metadata = entries_of(stream.metadata);
+  if (info.format == PixelFormat::yuv420p && alpha_decoder(info)) {
+    info.format = PixelFormat::yuva420p;
+    info.native_format = to_string(info.format);
+  }
   return info;
+}
+
+const AVCodec* alpha_decoder(const StreamInfo& stream) {
+  const char* name = stream.codec == "vp9" ? "libvpx-vp9" : stream.codec == "vp8" ? "libvpx" : nullptr;
+  const auto mode = stream.metadata.find("alpha_mode");
+  const bool has_alpha = name && mode != stream.metadata.end() && mode->second == "1";
+  return has_alpha ? avcodec_find_decoder_by_name(name) : nullptr;
 }
 
 std::map<std::string, std::string> entries_of(const AVDictionary* dictionary) {

@@ -315,3 +315,25 @@ def test_matrices_are_known_or_refused(tmp_path, matrix, primaries, name, same_a
     again = lanner.VideoReader(tmp_path / "c.mp4")
     assert again.stream.color_space == name
     np.testing.assert_array_equal(again[0].contiguous().numpy(), frame.contiguous().numpy())
+
+
+@pytest.mark.parametrize(("codec", "options"), [("libvpx-vp9", []), ("libvpx", ["-auto-alt-ref", "0"])])
+def test_alpha_beside_vp8_and_vp9(tmp_path, codec, options):
+    """WebM keeps it beside the packets; libvpx's decoder gives it, FFmpeg's own leave it out."""
+    if not has_encoder(codec):
+        pytest.skip(f"this ffmpeg has no {codec}")
+    source = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=5:d=1,format=yuva420p,geq=lum='p(X,Y)':a='X*4'"]
+    subprocess.run(["ffmpeg", "-v", "error", *source, "-c:v", codec, *options, "-pix_fmt", "yuva420p", tmp_path / "a.webm"], check=True)
+    video = lanner.VideoReader(tmp_path / "a.webm")
+    if codec not in video.decoder:
+        pytest.skip(f"this FFmpeg decodes without {codec}")
+    assert video.stream.format == "yuva420p" and len(video) == 5 and video.times() == [0, 0.2, 0.4, 0.6, 0.8]
+    plain = subprocess.run(["ffmpeg", "-v", "error", "-i", tmp_path / "a.webm", "-pix_fmt", "yuv420p", "-f", "rawvideo", "-"], capture_output=True, check=True).stdout
+    for frame in (video[3], *video):
+        assert np.abs(np.asarray(frame.alpha).astype(int) - 4 * np.arange(64)[None]).max() <= 24
+        size = 64 * 48 * 3 // 2
+        assert frame.contiguous().numpy().tobytes()[:size] == plain[frame.index * size : (frame.index + 1) * size]
+    assert lanner.transcode(tmp_path / "a.webm", tmp_path / "b.mkv", codec="ffv1").notes == []
+    np.testing.assert_array_equal(np.asarray(lanner.VideoReader(tmp_path / "b.mkv")[2].alpha), np.asarray(video[2].alpha))
+    (note,) = lanner.transcode(tmp_path / "a.webm", tmp_path / "b.webm").notes
+    assert note.startswith("opacity of yuva420p pictures is left out")

@@ -31,13 +31,13 @@ def _in_name(seconds: float) -> str:
 
 
 class Transcoder:
-    """Decodes a clip and encodes it by software; audio and what else the file holds are copied as they are."""
+    """Decodes a clip and encodes it, both on the GPU where it can; audio and what else the file holds are copied as they are."""
 
     def __init__(self, enc_file_path: Any, muxed_file_path: Any, gpu_id: int, cuda_context: int, cuda_stream: int, **kwargs: Any) -> None:
         """Opens a clip.
 
         enc_file_path: of the clip; muxed_file_path: to write, whose extension chooses the container
-        gpu_id: of the GPU that decodes, where there is one; cuda_context, cuda_stream: no effect
+        gpu_id: of the GPU that decodes and encodes, where there is one; cuda_context, cuda_stream: no effect
         kwargs: keywords of CreateEncoder() but those of size and rate; without a rate the quality is constant
         """
         self._source, self._output = _path("enc_file_path", enc_file_path), _path("muxed_file_path", muxed_file_path)
@@ -46,7 +46,8 @@ class Transcoder:
         with translated("Transcoder"):
             if lanner.Demuxer(self._source).best_video is None:
                 raise PyNvVCExceptionUnsupported(f"Transcoder: {shown(self._source)} has no video stream")
-        tell_of_software("Transcoder encodes by software")
+        if self._device.gpu is None:
+            tell_of_software("there is no GPU")
 
     def transcode_with_mux(self) -> None:
         """Writes the whole clip. The file appears when it is whole."""
@@ -62,18 +63,28 @@ class Transcoder:
 
     def _write(self, path: str, **part: Any) -> None:
         with translated("Transcoder"):
-            try:
-                result = self._transcode(path, "cpu" if self._device.gpu is None else f"cuda:{self._device.gpu}", part)
-            except lanner.Unsupported as error:
-                if self._device.gpu is None:
-                    raise
-                result = self._transcode(path, "cpu", part)
-                logger.warning("decoding on the CPU: %s", error)
+            result = self._transcode(path, part)
         for note in result.notes:
             logger.warning("%s: %s", path, note)
 
-    def _transcode(self, path: str, device: str, part: dict[str, Any]) -> lanner.TranscodeResult:
-        return lanner.transcode(self._source, path, device=device, **part, **self._options)
+    def _transcode(self, path: str, part: dict[str, Any]) -> lanner.TranscodeResult:
+        """On the GPU; what it does not do, on the CPU, which is told."""
+        gpu = "cpu" if self._device.gpu is None else f"cuda:{self._device.gpu}"
+        ways = [(gpu, gpu), ("cpu", gpu), (gpu, "cpu"), ("cpu", "cpu")] if gpu != "cpu" else [("cpu", "cpu")]
+        refused: lanner.Unsupported | None = None
+        for decoder, encoder in ways:
+            try:
+                result = lanner.transcode(self._source, path, device=decoder, encoder_device=encoder, **part, **self._options)
+            except lanner.Unsupported as error:
+                refused = refused or error
+                continue
+            if refused and encoder == "cpu":
+                tell_of_software(str(refused))
+            if refused and decoder == "cpu":
+                logger.warning("decoding on the CPU: %s", refused)
+            return result
+        assert refused is not None
+        raise refused
 
 
 def CreateTranscoder(encSource: Any, muxedDst: Any, gpuId: int = 0, cudaContext: int = 0, cudaStream: int = 0, kwargs: Any = None) -> Transcoder:

@@ -141,7 +141,7 @@ bool is_lossless(const AVCodec& codec) {
          !(descriptor->props & AV_CODEC_PROP_LOSSY);
 }
 
-/// VP8 and VP9 have opacity in a second stream beside the packets, which their decoders in FFmpeg leave out.
+/// VP8 and VP9 have opacity in a second stream beside the packets, which is not written here.
 bool stores_alpha(const AVCodec& codec) {
   return codec.id != AV_CODEC_ID_VP8 && codec.id != AV_CODEC_ID_VP9;
 }

@@ -22,6 +22,7 @@
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/write/av_demuxer.h"
+#include "video/ffmpeg/write/movie_timescale.h"
 #include "video/ffmpeg/write/output_io.h"
 #include "video/ffmpeg/write/stream_copy.h"
 #include "video/ffmpeg/write/stream_side_data.h"
@@ -435,6 +436,7 @@ private:
     // Players may start before the whole file has arrived.
     settings.set("movflags", fragmented_ ? "+frag_keyframe+empty_moov+default_base_moof" : "+faststart");
     if (is_animation(format_)) add_plays(settings);
+    add_movie_timescale(*context_, time_bases_, settings);
     clear_logged_error();
     const int status = avformat_write_header(context_.get(), settings.out());
     io_->rethrow();
