@@ -37,7 +37,7 @@ With a GPU, a stream that NVDEC does not support is decoded on the CPU, and its 
 
 CreateEncoder() takes the GPU's NVENC ([nvenc.md](nvenc.md)), which reads pictures where they lie. **NVENC has not run on hardware**: its tests run on a fake libnvidia-encode. Without a GPU, on one without NVENC (H100, H200, A100), and for a codec, size, format or keyword that NVENC does not take, pictures are encoded by FFmpeg's
 libx264, libx265 and SVT-AV1 (or libaom), and pictures in a GPU's memory are copied to the host; `LOGGER_LEVEL=WARN` or lower tells so, once for each reason. Keywords that the encoder cannot follow raise with its own line; none is left out without a word. `GetEncoderCaps()` tells of the encoder that would be taken.
-Transcoder encodes by software on every machine.
+Transcoder does the same, and decodes by NVDEC where the GPU can.
 
 ## Names and features
 

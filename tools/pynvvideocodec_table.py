@@ -209,9 +209,9 @@ SECTIONS: dict[str, list[Row]] = {
     ],
     "Transcoding and muxing": [
         encoding("Transcoder CreateTranscoder", "test_transcode_with_mux test_quality_is_constant_unless_a_rate_is_given test_what_does_not_fit_raises_in_one_line",
-            "uses [`lanner.transcode()`](transcode.md): every container, with or without audio; without a rate the quality is constant, in PyNvVideoCodec the QP; with a GPU, NVDEC decodes", "in software"),
-        encoding("Transcoder.transcode_with_mux", "test_transcode_with_mux", "audio, subtitles, chapters and tags are copied, frames keep their times; the file appears when it is complete; LOGGER_LEVEL=WARN reports what was changed", "in software"),
-        encoding("Transcoder.segmented_transcode", "test_segments_begin_with_an_idr_and_have_names_of_their_own", "`out_0.5_2.mp4` for `out.mp4`; the first frame is the one shown at `start`, audio begins with its first packet after it", "in software"),
+            "uses [`lanner.transcode()`](transcode.md): every container, with or without audio; without a rate the quality is constant, in PyNvVideoCodec the QP; with a GPU, NVDEC decodes and NVENC encodes"),
+        encoding("Transcoder.transcode_with_mux", "test_transcode_with_mux test_a_transcoder_encodes_by_nvenc", "audio, subtitles, chapters and tags are copied, frames keep their times; the file appears when it is complete; LOGGER_LEVEL=WARN reports what was changed"),
+        encoding("Transcoder.segmented_transcode", "test_segments_begin_with_an_idr_and_have_names_of_their_own", "`out_0.5_2.mp4` for `out.mp4`; the first frame is the one shown at `start`, audio begins with its first packet after it"),
         row("FFmpegMuxer", "test_packets_of_an_encoder_in_a_file test_by_place_and_without_an_increment test_what_does_not_fit_raises_in_one_line",
             "over [`lanner.Muxer`](writing-video.md#muxers), with both constructors; the file appears with Finalize(), and codec headers that are not given are those of the first keyframe; a source's rotation and shape of pixels are kept"),
         row("FFmpegMuxer.MuxVideoPacket FFmpegMuxer.SetUniformPtsIncrement", "test_packets_of_an_encoder_in_a_file test_times_of_its_own",

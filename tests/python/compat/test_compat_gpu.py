@@ -3,6 +3,7 @@ is one."""
 
 import hashlib
 
+import numpy as np
 import pytest
 
 from command import BUILD
@@ -203,6 +204,26 @@ print(caps["width_max"], caps["num_max_bframes"], caps["support_10bit_encode"], 
     assert shown[0] == "True 500000 []"
     assert shown[1].startswith("[0, 2, 1, 4, 3, 6, 5] 00000001")
     assert shown[2:] == ["True", "8192 5 1 0"]
+
+
+def test_a_transcoder_encodes_by_nvenc(fakes):
+    """The fake NVENC codes without loss; a codec that it lacks is encoded by software, which is told."""
+    folder, found = fakes
+    with lanner.VideoWriter(folder / "whole.mkv", width=192, height=128, codec="ffv1", fps=25, format="yuv420p") as out:
+        for i in range(5):
+            out.write(np.full((128, 192, 3), 40 * i, np.uint8))
+    script = CODE + """
+import lanner
+W, H = 192, 128
+def transcode(output, **options):
+    nvc.Transcoder("whole.mkv", output, 0, 0, 0, **options).transcode_with_mux()
+    before, after = lanner.VideoReader("whole.mkv"), lanner.VideoReader(output)
+    print(after.stream.codec, len(after), all((one.contiguous().numpy() == other.contiguous().numpy()).all() for one, other in zip(before, after)))
+transcode("by_gpu.mp4", codec="hevc", preset="P3", bitrate=100000)
+transcode("by_gpu_2.mp4", codec="h264", slice_mode=1, slice_data=500)
+"""
+    shown = run_script(folder, script, **found, LOGGER_LEVEL="WARN").splitlines()
+    assert [line for line in shown if line.startswith(("hevc", "h264"))] == ["hevc 5 True", "h264 5 True"]
 
 
 def test_what_nvenc_does_not_encode_is_encoded_by_software(fakes):
