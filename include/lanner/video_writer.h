@@ -87,7 +87,7 @@ struct VideoWriterOptions {
   std::map<std::string, std::string> stream_metadata; ///< Tags of the video stream, like `language`.
   HdrMetadata hdr; ///< Written into the container; HDR metadata of `encoder` takes precedence.
   VideoFields fields = VideoFields::progressive; ///< Written into the container.
-  std::optional<AudioEncoderOptions> audio; ///< For write_audio().
+  std::optional<AudioEncoderOptions> audio;      ///< For write_audio().
   NoteCallback note;
   /// `picture` is called with each picture that is sent to the encoder and its time in the output; `packet`
   /// with each packet before it is written, and with null after the last one.
@@ -146,7 +146,8 @@ EncoderOptions encoder_for_format(std::string_view format);
 /// `given` with what it leaves open: the container's codec where its own is empty, and the good quality of
 /// that codec where it says nothing of quality or rate.
 EncoderOptions encoder_for_format(std::string_view format, EncoderOptions given);
-/// Whether decoding gives every sample back: by the tuning, or with a codec that has no other way (ffv1, png).
+/// Whether decoding gives every sample back: by the tuning, or with a codec that has no other way (ffv1,
+/// png).
 bool is_lossless(const EncoderOptions& options) noexcept;
 /// Whether it is the container (by FFmpeg's name) of an animation: gif, apng or webp. It holds the codec of
 /// its own name alone; VideoWriter stores the alpha of the first picture.

@@ -16,8 +16,8 @@ namespace lanner::ffmpeg {
 StreamInfo describe(AVFormatContext* context, const AVStream& stream);
 /// Fills codec, sizes, format, colour, extradata and `parameters` of `info`.
 void describe_codec(const AVCodecParameters& parameters, StreamInfo& info);
-/// The decoder of VP8 and VP9 that gives the alpha which WebM keeps beside their packets: libvpx's, as FFmpeg's
-/// own leave it out. Null for streams without, and where this FFmpeg lacks it.
+/// The decoder of VP8 and VP9 that gives the alpha which WebM keeps beside their packets: libvpx's, as
+/// FFmpeg's own leave it out. Null for streams without, and where this FFmpeg lacks it.
 const AVCodec* alpha_decoder(const StreamInfo& stream);
 /// The parameters that `info` stands for: its own, when this module made it, else built from the fields.
 ParametersPtr to_parameters(const StreamInfo& info);
