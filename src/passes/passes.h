@@ -13,6 +13,8 @@ namespace lanner::passes {
 
 /// Not a canonical pass: for targets whose kernels are faster on fewer, larger products (target_passes()).
 bool merge_products(Graph& graph);
+/// The same for targets without kernels for reduce_log_sum and reduce_log_sum_exp.
+bool decompose_reductions(Graph& graph);
 /// The same for CPUs, whose kernels hold the dequantize_linear of their operands.
 bool separate_dequantize(Graph& graph);
 

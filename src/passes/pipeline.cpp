@@ -22,6 +22,7 @@ constexpr Pass list[] = {
 };
 
 constexpr Pass of_gpus[] = {{"merge_products", passes::merge_products},
+                            {"decompose_reductions", passes::decompose_reductions},
                             {"drop_dead_nodes", passes::drop_dead_nodes}};
 
 constexpr Pass of_cpus[] = {{"separate_dequantize", passes::separate_dequantize}};

@@ -50,7 +50,7 @@ static Value* same_as(const Node& node) {
   if (kind == "pad") return pads_nothing(node) ? first : nullptr;
   if (kind == "mul") return all_are(second, 1) ? first : all_are(first, 1) ? second : nullptr;
   if (kind == "add") return all_are(second, 0) ? first : all_are(first, 0) ? second : nullptr;
-  if (kind == "div") return all_are(second, 1) ? first : nullptr;
+  if (kind == "div" || kind == "pow") return all_are(second, 1) ? first : nullptr;
   if (kind == "sub") return all_are(second, 0) ? first : nullptr;
   return nullptr;
 }

@@ -34,7 +34,7 @@ class Reductions : public testing::TestWithParam<Reduced> {};
 
 TEST_P(Reductions, agree_with_the_reference) {
   for (const char* kind : {"reduce_sum", "reduce_mean", "reduce_l1", "reduce_l2", "reduce_sum_square",
-                           "reduce_max", "reduce_min"})
+                           "reduce_max", "reduce_min", "reduce_log_sum_exp"})
     for (const char* keep : {"0", "1"}) {
       const auto ran = run_reduction(
           GetParam().input, fmt::format("{}(%x, %a) {{keepdims = {}}}", kind, keep), GetParam().axes);
@@ -56,6 +56,18 @@ const Reduced reductions[] = {
     {"[1, 1, 1]", "i64[1](1)"},
 };
 INSTANTIATE_TEST_SUITE_P(cases, Reductions, testing::ValuesIn(reductions));
+
+TEST(Reduce, logarithms_of_sums) {
+  for (const char* call : {"reduce_log_sum(%x, %a)", "reduce_log_sum(%x, %a) {keepdims = 0}"}) {
+    const auto ran = check_tactics(fmt::format("graph @g(%v: f32[5, 300]) -> (%y: f32[*] as \"y\") {{\n"
+                                               "%x: f32[5, 300] = sigmoid(%v)\n"
+                                               "%a: i64[1] = constant() {{value = i64[1](1)}}\n"
+                                               "%y: f32[*] = {}\n}}",
+                                               call),
+                                   {});
+    EXPECT_TRUE(ran.contains("cpu/reduce"));
+  }
+}
 
 TEST(Reduce, rejects_kept_axes_between_reduced_ones) {
   EXPECT_FALSE(run_reduction("[4, 5, 6, 7]", "reduce_sum(%x, %a)", "i64[2](0, 3)").contains("cpu/reduce"));
@@ -185,6 +197,37 @@ TEST(Folds, keep_nan_and_infinities_in_every_instruction_set) {
           }
         }
       }
+}
+
+/// As in the definition of reduce_log_sum_exp.
+float log_sum_exp(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner) {
+  const double most = folded(numbers, column, inner, 1);
+  if (std::isinf(most)) return static_cast<float>(most);
+  double sum = 0;
+  for (auto i = static_cast<std::size_t>(column); i < numbers.size(); i += static_cast<std::size_t>(inner))
+    sum += std::exp(numbers[i] - most);
+  return static_cast<float>(most + std::log(sum));
+}
+
+TEST(Folds, logarithms_of_sums_of_powers_in_every_instruction_set) {
+  for (const FoldFunctions* functions : folds_of_this_cpu())
+    for (const std::int64_t length : {1, 2, 7, 64, 517})
+      for (const std::int64_t inner : {1, 2, 5, 17, 64, 101})
+        for (const float scale : {1.0F, 1e30F}) {
+          SCOPED_TRACE(fmt::format("{} columns, {} by {}", functions->columns, length, inner));
+          std::vector<float> numbers = hard_numbers(length, inner);
+          for (float& number : numbers) number *= scale;
+          std::vector<float> found(static_cast<std::size_t>(inner));
+          functions->log_sum_exp({numbers.data(), found.data(), length, inner, 0, inner, 1});
+          for (std::int64_t column = 0; column < inner; ++column) {
+            const float expected = log_sum_exp(numbers, column, inner),
+                        got = found[static_cast<std::size_t>(column)];
+            EXPECT_TRUE(got == expected ||
+                        std::abs(got - expected) <= 1e-6F * std::max(1.0F, std::abs(expected)) ||
+                        (std::isnan(got) && std::isnan(expected)))
+                << "column " << column << " is " << got << ", expected " << expected;
+          }
+        }
 }
 
 // One NaN in a row of contiguous numbers, at each position.

@@ -6,8 +6,8 @@
 namespace lanner {
 
 /// to[i] = (the reduction of from[r * inner + i] over r < length) / divisor, for i from `first` up to `last`
-/// of `inner`. Sums use short chains of additions to limit rounding, those of squares use double. The maximum
-/// and minimum of numbers with a NaN are NaN, those of zeros may have either sign. `divisor` applies to `sum`
+/// of `inner`. Sums use short chains of additions to limit rounding; those of squares use double where float's
+/// range is too small. The maximum and minimum of numbers with a NaN are NaN, those of zeros may have either sign. `divisor` applies to `sum`
 /// and `magnitudes`.
 struct Columns {
   const float* from;
@@ -24,6 +24,8 @@ struct FoldFunctions {
   void (*length)(const Columns& columns);     ///< Root of the sum of squares.
   void (*max)(const Columns& columns);
   void (*min)(const Columns& columns);
+  void (*log_sum)(const Columns& columns);     ///< Logarithm of the sum.
+  void (*log_sum_exp)(const Columns& columns); ///< Logarithm of the sum of e^x, which need not be finite.
 };
 
 /// The functions for this processor.

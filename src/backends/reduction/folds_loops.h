@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/simd.h"
+#include "backends/cpu/vector_math.h"
 #include "backends/reduction/folds.h"
 
 namespace lanner::LANNER_SIMD {
@@ -42,6 +43,16 @@ struct MinOf : FloatFold {
   static F start() { return splat(rest); }
   static F step(F total, F x) { return (x < total) | (x != x) ? x : total; }
   static F join(F a, F b) { return step(a, b); }
+};
+
+struct LogarithmOfSum : SumOf {
+  static F result(F total, float /*divisor*/) { return logarithm(total); }
+};
+/// Squares in float, which may overflow or underflow.
+template<bool root>
+struct NarrowSquaresOf : SumOf {
+  static F step(F total, F x) { return multiply_add(x, x, total); }
+  static F result(F total, float /*divisor*/) { return root ? square_root(total) : total; }
 };
 
 /// A vector of floats in double.
@@ -168,13 +179,88 @@ void fold_columns_of(const Columns& c) {
   }
 }
 
+/// In float where the sum shows that no square that counts was out of its range, else in double.
+template<bool root>
+void squares_of_columns(const Columns& c) {
+  fold_columns_of<NarrowSquaresOf<root>>(c);
+  constexpr float least = root ? 1e-10F : 1e-20F, most = root ? 1e19F : 1e38F;
+  const std::int64_t first = c.inner == 1 ? 0 : c.first, last = c.inner == 1 ? 1 : c.last;
+  for (std::int64_t i = first; i < last; ++i)
+    if (!(c.to[i] >= least && c.to[i] <= most)) return fold_columns_of<SquaresOf<root>>(c);
+}
+
+/// Finite where a maximum is not, so that e^(x - maximum) is what it is for infinite x.
+inline F finite(F x) {
+  return at_least(at_most(x, __FLT_MAX__), -__FLT_MAX__);
+}
+
+/// The logarithm of the sum of e^x, along so many adjacent vectors of columns.
+template<int vectors, typename Load>
+void log_sum_exp_of(const float* from, const Columns& c, Load load_at, F (&results)[vectors]) {
+  fold_vectors_of<MaxOf>(from, c.length, c.inner, load_at, results);
+  F largest[vectors], sums[vectors], chains[vectors];
+  for (int v = 0; v < vectors; ++v) {
+    largest[v] = finite(results[v]);
+    sums[v] = F{};
+  }
+  for (std::int64_t r = 0; r < c.length;) {
+    const std::int64_t end = r + fold_chain_length < c.length ? r + fold_chain_length : c.length;
+    for (F& chain : chains) chain = F{};
+    for (; r < end; ++r)
+      for (int v = 0; v < vectors; ++v)
+        chains[v] += exponential(load_at(from + r * c.inner + v * lanes) - largest[v]);
+    for (int v = 0; v < vectors; ++v) sums[v] += chains[v];
+  }
+  for (int v = 0; v < vectors; ++v) results[v] = largest[v] + logarithm(sums[v]);
+}
+
+/// The same of contiguous numbers.
+inline float log_sum_exp_of_row(const float* from, std::int64_t length) {
+  const F largest = finite(fold_of<MaxOf>(from, length));
+  const std::int64_t whole = length / lanes;
+  F sum{};
+  for (std::int64_t i = 0; i < whole;) {
+    const std::int64_t end = i + fold_chain_length < whole ? i + fold_chain_length : whole;
+    F chain{};
+    for (; i < end; ++i) chain += exponential(load(from + i * lanes) - largest);
+    sum += chain;
+  }
+  if (length % lanes > 0)
+    sum += exponential(
+        load_last(from + whole * lanes, length % lanes, MaxOf::rest, std::make_index_sequence<lanes>{}) -
+        largest);
+  return (largest + logarithm(fold_lanes<SumOf>(sum)))[0];
+}
+
+inline void log_sum_exp_of_columns(const Columns& c) {
+  if (c.inner == 1) {
+    c.to[0] = log_sum_exp_of_row(c.from, c.length);
+    return;
+  }
+  std::int64_t i = c.first;
+  for (; i + fold_columns <= c.last; i += fold_columns) {
+    F results[fold_vectors];
+    log_sum_exp_of(c.from + i, c, load, results);
+    for (int v = 0; v < fold_vectors; ++v) store(c.to + i + v * lanes, results[v]);
+  }
+  for (; i < c.last; i += lanes) {
+    const std::int64_t count = c.last - i < lanes ? c.last - i : lanes;
+    F results[1];
+    log_sum_exp_of(
+        c.from + i, c, [count](const float* at) { return load_up_to(at, count); }, results);
+    store_up_to(c.to + i, results[0], count);
+  }
+}
+
 /// For this instruction set.
 inline constexpr FoldFunctions folds{fold_columns,
                                      fold_columns_of<SumOf>,
                                      fold_columns_of<MagnitudesOf>,
-                                     fold_columns_of<SquaresOf<false>>,
-                                     fold_columns_of<SquaresOf<true>>,
+                                     squares_of_columns<false>,
+                                     squares_of_columns<true>,
                                      fold_columns_of<MaxOf>,
-                                     fold_columns_of<MinOf>};
+                                     fold_columns_of<MinOf>,
+                                     fold_columns_of<LogarithmOfSum>,
+                                     log_sum_exp_of_columns};
 
 } // namespace lanner::LANNER_SIMD

@@ -1,6 +1,6 @@
-// reduce_sum, reduce_mean, reduce_l1, reduce_l2, reduce_sum_square, reduce_max, reduce_min and the average
-// and maximum of images, of f32, where the reduced axes are contiguous among the kept ones: in row-major
-// order and, for pools, channels last or blocked.
+// reduce_sum, reduce_mean, reduce_l1, reduce_l2, reduce_sum_square, reduce_max, reduce_min, reduce_log_sum,
+// reduce_log_sum_exp and the average and maximum of images, of f32, where the reduced axes are contiguous
+// among the kept ones: in row-major order and, for pools, channels last or blocked.
 
 #include <algorithm>
 
@@ -39,6 +39,8 @@ ColumnFold fold_of(const std::string& kind) {
   if (kind == "reduce_sum_square") return functions.squares;
   if (kind == "reduce_l2") return functions.length;
   if (kind == "reduce_max" || kind == "global_max_pool") return functions.max;
+  if (kind == "reduce_log_sum") return functions.log_sum;
+  if (kind == "reduce_log_sum_exp") return functions.log_sum_exp;
   return kind == "reduce_min" ? functions.min : nullptr;
 }
 
@@ -64,7 +66,10 @@ std::optional<Reduction> read_reduction(const GroupOp& op, const Layout& layout)
   auto view = view_of(shape, layout, ops::reduced_flags(*axes, shape.rank()));
   // A reduced dim that the layout blocks would need padding in the result.
   const Layout to = canonical(layout, op.type().shape());
-  if (!view || to.padded(op.type().shape()).elements() != view->outer * view->inner) return std::nullopt;
+  const Shape padded = to.padded(op.type().shape());
+  if (!view || padded.elements() != view->outer * view->inner) return std::nullopt;
+  // Padding is zeros, of which these would make other numbers.
+  if (op.kind().starts_with("reduce_log_") && padded != op.type().shape()) return std::nullopt;
   view->fold = fold_of(op.kind());
   std::int64_t count = 1;
   for (const std::size_t axis : *axes) count *= shape[axis];
@@ -128,7 +133,7 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
     tactic.inputs.resize(node.inputs().size());
     tactic.inputs[op.input(0).index] = stored(layout);
     tactic.outputs = {stored(canonical(layout, output))};
-    tactic.accumulates = accumulated_in(op.kind());
+    tactic.accumulates = DType::f32;
     tactic.estimate =
         seconds_of({.bytes = 4.0 * static_cast<double>(input.elements()), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
