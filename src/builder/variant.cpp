@@ -14,11 +14,14 @@
 #include "builder/stream_choice.h"
 #include "engine/caller_options.h"
 #include "engine/context/given_shapes.h"
+#include "graph/op.h"
 #include "lower/check/trusted_kernels.h"
 #include "lower/emit/schedule.h"
 #include "lower/lower.h"
 #include "lower/propose/quantized_weights.h"
 #include "passes/pipeline.h"
+#include "program/lowered/fused_name.h"
+#include "program/lowered/lowered.h"
 
 namespace lanner {
 namespace {
@@ -68,6 +71,14 @@ std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& 
   return concrete;
 }
 
+/// Tells the log which nodes of the model run as one step.
+static void tell_fusions(const std::string& model, const Graph& lowered) {
+  for (const auto& node : lowered.body().nodes())
+    if (!is_constant(*node) && node->sources.size() > 1)
+      log_message(LogLevel::info, fmt::format("{}: fused {}: {} by {}:{}", model, fused_name(node->sources),
+                                              shown_kind(*node), node->tactic.backend, node->tactic.kernel));
+}
+
 MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
                             double& seconds, const Control& control) {
   const MadeVariant* model = making.model;
@@ -91,6 +102,7 @@ MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, con
   options.callers = state.callers;
   Lowered result = lower(std::move(graph), options);
   cache.save();
+  tell_fusions(state.graph->name, *result.graph);
   auto program = std::make_shared<const Program>(std::move(result.graph), backends, own, state.constants(),
                                                  state.callers);
   seconds = std::max(seconds - tuner.spent(), 0.0);

@@ -10,9 +10,12 @@
 
 #include "base/check.h"
 #include "base/text/json.h"
+#include "engine/advice.h"
 #include "engine/caller_options.h"
 #include "engine/context/pictures.h"
+#include "engine/step_report.h"
 #include "graph/op.h"
+#include "program/lowered/fused_name.h"
 #include "program/lowered/joins.h"
 #include "program/lowered/lowered.h"
 #include "program/lowered/precision.h"
@@ -101,6 +104,31 @@ Json weights_json(const EngineState& state) {
           {"resident", bytes.resident}, {"ring", bytes.ring}};
 }
 
+Json advice_json(const Program& program) {
+  Json json = Json::array();
+  for (const Advice& one : advice_on(program))
+    json.push_back({{"node", one.node},
+                    {"title", one.title},
+                    {"text", one.text},
+                    {"seconds", one.seconds ? Json(*one.seconds) : Json()}});
+  return json;
+}
+
+/// What the step's speed rests on. `flops`: of the whole network.
+void add_speed(Json& json, const Step& step, const Target& target, std::uint64_t flops) {
+  const MatrixUnit unit = matrix_unit(*step.node, target);
+  json["matrix_unit"] = unit.name;
+  if (!unit.reason.empty()) json["matrix_unit_reason"] = unit.reason;
+  json["padding_bytes"] = padding_bytes(*step.node);
+  json["flops_share"] = flops > 0 ? static_cast<double>(step.flops) / static_cast<double>(flops) : 0;
+  const SpeedLimit limit = speed_limit(step, target);
+  const double seconds = step.node->tactic.seconds;
+  json["limit"] = *limit.by ? Json{{"by", limit.by},
+                                   {"seconds", limit.seconds},
+                                   {"share", seconds > 0 ? Json(limit.seconds / seconds) : Json()}}
+                            : Json();
+}
+
 Json node_json(const Step& step, int streams, const std::map<std::string, const NodeReport*>& reports) {
   const Node& node = *step.node;
   Json json;
@@ -109,6 +137,8 @@ Json node_json(const Step& step, int streams, const std::map<std::string, const 
   json["op"] = node.kind();
   json["kind"] = shown_kind(node);
   json["sources"] = sources_of(node);
+  const std::string title = fused_name(json["sources"].get<std::vector<std::string>>());
+  json["title"] = title.empty() ? node.output()->name() : title;
   json["backend"] = node.tactic.backend;
   json["kernel"] = node.tactic.kernel;
   json["seconds"] = node.tactic.seconds;
@@ -277,11 +307,15 @@ std::string explain_json(const EngineState& state, const InputShapes& shapes, co
     json["variants"].push_back(variant_json(state, key, *made));
   json["nodes"] = Json::array();
   const auto streamed = streamed_bytes(*program.weights());
+  std::uint64_t flops = 0;
+  for (const Step& step : program.steps()) flops += step.flops;
   for (const Step& step : program.steps()) {
     json["nodes"].push_back(node_json(step, program.streams(), reports));
+    add_speed(json["nodes"].back(), step, program.target(), flops);
     const auto found = streamed.find(static_cast<std::size_t>(&step - program.steps().data()));
     if (found != streamed.end()) json["nodes"].back()["streamed_bytes"] = found->second;
   }
+  json["advice"] = advice_json(program);
   return json_text(json, 2);
 }
 

@@ -175,5 +175,35 @@ TEST(Product, takes_one_value_twice) {
                  {"onednn/matmul", "onednn/inner_product"});
 }
 
+/// Three layers of 33, 40, 24 and 7 columns as one node; `last` computes %y3 from %p3.
+std::string three_layers(const std::string& rows, const std::string& last) {
+  return "graph @g(%x: f32[" + rows +
+         ", 33]) -> (%y: f32[*] as \"y\") {\n"
+         "%w1: f32[33, 40] = constant() {value = random(f32[33, 40], seed = 1, std = 0.3)}\n"
+         "%w2: f32[40, 24] = constant() {value = random(f32[40, 24], seed = 2, std = 0.3)}\n"
+         "%w3: f32[24, 7] = constant() {value = random(f32[24, 7], seed = 3, std = 0.3)}\n"
+         "%b1: f32[40] = constant() {value = random(f32[40], seed = 4, std = 0.3)}\n"
+         "%b3: f32[7] = constant() {value = random(f32[7], seed = 5, std = 0.3)}\n"
+         "%y: f32[*] = fused(%x, %w1, %w2, %w3, %b1, %b3) {kind = \"t\"} ((%xi: f32[" +
+         rows +
+         ", 33], %wi1: f32[33, 40], %wi2: f32[40, 24], %wi3: f32[24, 7], %bi1: f32[40], %bi3: f32[7]) -> "
+         "(%y3) {\n"
+         "%p1: f32[*] = matmul(%xi, %wi1)\n%s1: f32[*] = add(%bi1, %p1)\n%r1: f32[*] = relu(%s1)\n"
+         "%p2: f32[*] = matmul(%r1, %wi2)\n%r2: f32[*] = sigmoid(%p2)\n"
+         "%p3: f32[*] = matmul(%r2, %wi3)\n" +
+         last + "})\n}";
+}
+
+TEST(Mlp, agrees_with_the_reference) {
+  for (const char* rows : {"1", "3", "17", "64"})
+    for (const char* last : {"%y3: f32[*] = add(%p3, %bi3)\n", "%y3: f32[*] = gelu(%p3)\n",
+                             "%s3: f32[*] = tanh(%p3)\n%y3: f32[*] = add(%s3, %bi3)\n"})
+      EXPECT_TRUE(check_tactics(three_layers(rows, last)).contains("cpu/mlp")) << rows << last;
+}
+
+TEST(Mlp, refuses_other_steps) {
+  EXPECT_FALSE(check_tactics(three_layers("3", "%y3: f32[*] = mul(%p3, %bi3)\n")).contains("cpu/mlp"));
+  EXPECT_FALSE(check_tactics(three_layers("65", "%y3: f32[*] = add(%p3, %bi3)\n")).contains("cpu/mlp"));
+}
 } // namespace
 } // namespace lanner

@@ -18,6 +18,12 @@
 namespace lanner::test {
 namespace {
 
+/// The operators of a fused node, also where they are shown as an MLP.
+std::string members_of(const Node& node) {
+  return node.attributes.string("kind", node.kind());
+}
+
+
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -178,7 +184,7 @@ std::vector<std::vector<const Node*>> TableBackend::propose(const Node& anchor, 
 TacticList TableBackend::tactics(const Node& node, const Target& target) const {
   TacticList list = offered(node, target, false);
   for (const auto& [kind, reason] : reasons_)
-    if (kind == shown_kind(node)) list.reason = reason;
+    if (kind == members_of(node)) list.reason = reason;
   return list;
 }
 
@@ -195,7 +201,7 @@ TacticList TableBackend::named_tactics(const Node& node, const Target& target) c
 TacticList TableBackend::offered(const Node& node, const Target& target, bool later) const {
   TacticList list;
   for (const Rule& rule : rules_) {
-    if (rule.kind != shown_kind(node) || rule.later != later) continue;
+    if (rule.kind != members_of(node) || rule.later != later) continue;
     if (rule.type && rule.type != node.output()->type.dtype()) continue;
     Tactic tactic = rule.tactic;
     Storage plain;
@@ -225,7 +231,7 @@ std::unique_ptr<Kernel> TableBackend::prepare(const Node& node, const Tactic& ta
            storage.device != tactic.outputs.front().device;
   });
   for (const Rule& rule : rules_)
-    if (rule.kind == shown_kind(node) && rule.tactic.kernel == tactic.kernel &&
+    if (rule.kind == members_of(node) && rule.tactic.kernel == tactic.kernel &&
         rule.tactic.config == tactic.config)
       options.fault = rule.fault;
   return std::make_unique<DefinedKernel>(node, tactic, std::move(options));

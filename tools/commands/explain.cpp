@@ -20,11 +20,13 @@ namespace lanner::tool {
 namespace {
 
 constexpr double default_budget = 10;
+constexpr std::size_t most_names = 4; ///< In the overview; --node and --all show all.
+constexpr std::size_t all_names = static_cast<std::size_t>(-1);
 
 struct ExplainOptions {
   EngineOptions engine;
   std::string node;
-  bool all = false, json = false;
+  bool all = false, advise = false, json = false;
 };
 
 double total_seconds(const Json& plan) {
@@ -41,13 +43,30 @@ std::string storage_text(const Json& node) {
   return one_line(text);
 }
 
-std::string sources_text(const Json& node) {
-  const auto names = node["sources"].get<std::vector<std::string>>();
-  return one_line(fmt::format("{}", fmt::join(names, " ")));
+/// Long lists are `first + ... + last, 12 nodes`.
+std::string shortened(const std::vector<std::string>& names, std::size_t most, std::string_view by,
+                      std::string_view what) {
+  if (names.size() <= most) return one_line(fmt::format("{}", fmt::join(names, by)));
+  return one_line(fmt::format("{}{}...{}{}, {} {}", names.front(), by, by, names.back(), names.size(), what));
 }
 
-std::string kind_text(const Json& node) {
-  return one_line(node["kind"].get<std::string>());
+/// The nodes of the model that it computes, `conv1 + relu1`.
+std::string title_text(const Json& node, std::size_t most) {
+  std::vector<std::string> names;
+  for (const Json& source : node["sources"])
+    if (std::ranges::find(names, source.get<std::string>()) == names.end()) names.push_back(source);
+  return shortened(names, most, " + ", "nodes");
+}
+
+std::string kind_text(const Json& node, std::size_t most) {
+  const auto kind = node["kind"].get<std::string>();
+  std::vector<std::string> parts;
+  for (std::size_t first = 0; first <= kind.size();) {
+    const std::size_t end = std::min(kind.find('+', first), kind.size());
+    parts.push_back(kind.substr(first, end - first));
+    first = end + 1;
+  }
+  return shortened(parts, most, "+", "operators");
 }
 
 std::string kernel_text(const Json& node) {
@@ -70,29 +89,67 @@ std::string count_text(double count) {
                         : fmt::format("{:.1f} k", count / 1e3);
 }
 
+/// Where it is a noticeable part.
+std::string bytes_and_padding(const Json& node) {
+  const double bytes = node["bytes"].get<double>(), padding = node["padding_bytes"].get<double>();
+  const std::string text = bytes_text(node["bytes"].get<std::uint64_t>());
+  return padding > 0.005 * bytes ? fmt::format("{}, {:.0f}% padding", text, 100 * padding / bytes) : text;
+}
+
+std::string share_text(double share) {
+  return fmt::format("{:.1f}%", 100 * share);
+}
+
+std::string limit_text(const Json& node) {
+  const Json& limit = node["limit"];
+  if (limit.is_null() || limit["share"].is_null()) return "-";
+  return fmt::format("{:.0f}% {}", 100 * limit["share"].get<double>(), limit["by"].get<std::string>());
+}
+
 std::string overview(const Json& plan) {
-  Table table({"node", "kind", "kernel", "output", "bytes", "flops", "time", "share", "from"});
+  Table table({"node", "kind", "kernel", "unit", "output", "bytes", "flops", "of all", "time", "share",
+               "of limit", "from"});
   const double total = total_seconds(plan);
   const bool devices = shows_devices(plan);
   for (const Json& node : plan["nodes"]) {
-    const double seconds = node["seconds"].get<double>();
+    const double seconds = node["seconds"].get<double>(), flops = node["flops"].get<double>();
     const std::string kernel = kernel_text(node);
-    table.add({one_line(node["name"].get<std::string>()), kind_text(node),
+    table.add({one_line(node["name"].get<std::string>()), kind_text(node, most_names),
                devices ? fmt::format("{} on {}", kernel, node["device"].get<std::string>()) : kernel,
-               storage_text(node), bytes_text(node["bytes"].get<std::uint64_t>()),
-               count_text(node["flops"].get<double>()), seconds > 0 ? seconds_text(seconds) : "-",
-               total > 0 ? fmt::format("{:.1f}%", 100 * seconds / total) : "-", sources_text(node)});
+               node["matrix_unit"].get<std::string>(), storage_text(node), bytes_and_padding(node),
+               count_text(flops), flops > 0 ? share_text(node["flops_share"].get<double>()) : "-",
+               seconds > 0 ? seconds_text(seconds) : "-", total > 0 ? share_text(seconds / total) : "-",
+               limit_text(node), title_text(node, most_names)});
   }
   return table.text();
 }
 
+std::string speed_details(const Json& node) {
+  std::string text = fmt::format(
+      "  matrix unit {}{}\n", node["matrix_unit"].get<std::string>(),
+      node.contains("matrix_unit_reason") ? ": " + node["matrix_unit_reason"].get<std::string>() : "");
+  text += fmt::format("  {} read and written, {} of it padding; {} flops, {} of the network's\n",
+                      bytes_text(node["bytes"].get<std::uint64_t>()),
+                      bytes_text(node["padding_bytes"].get<std::uint64_t>()),
+                      count_text(node["flops"].get<double>()), share_text(node["flops_share"].get<double>()));
+  const Json& limit = node["limit"];
+  if (limit.is_null()) return text;
+  return text + fmt::format("  at least {} by the machine's {}{}\n",
+                            seconds_text(limit["seconds"].get<double>()),
+                            limit["by"] == "compute" ? "arithmetic" : "memory",
+                            limit["share"].is_null() ? ""
+                                                     : fmt::format(": it runs at {:.0f}% of its limit",
+                                                                   100 * limit["share"].get<double>()));
+}
+
 std::string details(const Json& node) {
   std::string text = fmt::format("{}: {} by {}, {}\n", one_line(node["name"].get<std::string>()),
-                                 kind_text(node), kernel_text(node), storage_text(node));
+                                 kind_text(node, all_names), kernel_text(node), storage_text(node));
   text += fmt::format("  runs on {}\n", node["device"].get<std::string>());
+  text += speed_details(node);
   if (node.contains("accumulates"))
     text += fmt::format("  sums are kept in {}\n", node["accumulates"].get<std::string>());
-  const std::string sources = sources_text(node);
+  const std::string sources = title_text(node, all_names);
   if (!sources.empty()) text += fmt::format("  from {}\n", sources);
   for (const Json& input : node["inputs"])
     text += fmt::format("  input {} {} {}{}\n", one_line(input["name"].get<std::string>()),
@@ -107,6 +164,24 @@ std::string details(const Json& node) {
   if (node.contains("notes"))
     for (const Json& note : node["notes"])
       text += fmt::format("  note    {}\n", one_line(note.get<std::string>()));
+  return text;
+}
+
+std::string advice_text(const Json& plan) {
+  if (plan["advice"].empty()) return "nothing about single nodes that the model's author could change\n";
+  const double total = total_seconds(plan);
+  std::string text;
+  for (const Json& one : plan["advice"]) {
+    std::string gain = "in items a second";
+    if (!one["seconds"].is_null())
+      gain = fmt::format("at most {}, {} of a run", seconds_text(one["seconds"].get<double>()),
+                         share_text(one["seconds"].get<double>() / total));
+    else if (total == 0)
+      gain = "unknown, as kernels were not timed";
+    text += fmt::format("{} ({}) {}\n  gain: {}\n", one_line(one["node"].get<std::string>()),
+                        one_line(one["title"].get<std::string>()), one_line(one["text"].get<std::string>()),
+                        gain);
+  }
   return text;
 }
 
@@ -195,8 +270,9 @@ std::string chosen_node(const Json& plan, const std::string& name) {
 
 int run_explain(const ExplainOptions& options) {
   if (kind_of(options.engine.model) == FileKind::clip) {
-    check(options.node.empty() && !options.all && !options.engine.given.has("verify"),
-          ErrorCode::invalid_argument, "explain: --node, --all and --verify are for models; {} is a video",
+    check(options.node.empty() && !options.all && !options.advise && !options.engine.given.has("verify"),
+          ErrorCode::invalid_argument,
+          "explain: --node, --all, --advise and --verify are for models; {} is a video",
           options.engine.model);
     ReaderOptions reader;
     reader.follow(options.engine.given);
@@ -217,6 +293,10 @@ int run_explain(const ExplainOptions& options) {
     print_text(chosen_node(plan, options.node));
     return 0;
   }
+  if (options.advise) {
+    print_text(advice_text(plan));
+    return 0;
+  }
   print_text(heading(plan) + overview(plan));
   if (options.all)
     for (const Json& node : plan["nodes"]) print_text("\n" + details(node));
@@ -235,10 +315,12 @@ void add_explain(Command& program, Action& action) {
                      "Details of one node, by its name or that of a node of the model: inputs, every kernel "
                      "that was tried, notes");
   command.add_flag("--all", options->all, "The same details of every node");
+  command.add_flag("--advise", options->advise,
+                   "What the model's author could change about single nodes, and the gain to expect");
   command.add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(command, options->engine, {OptionUse::plans, OptionUse::profiles});
-  command.layout("What is shown", {"--node", "--all", "--json", "--shape", "--precision", "--budget",
-                                   "--device", "--threads"});
+  command.layout("What is shown", {"--node", "--all", "--advise", "--json", "--shape", "--precision",
+                                   "--budget", "--device", "--threads"});
   command.footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "
                  "model.plan --node conv1\n  "
                  "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");

@@ -286,6 +286,12 @@ std::string kind_of(const NodeGroup& group) {
   return kind;
 }
 
+/// Each source once: a layer that is a product and a sum here is one node of the model.
+void add_sources(Node& fused, const Node& node) {
+  for (const std::string& source : node.sources)
+    if (std::ranges::find(fused.sources, source) == fused.sources.end()) fused.sources.push_back(source);
+}
+
 /// A `fused` node that does what the group does on `inputs`.
 Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>& inputs) {
   const std::vector<Value*> read = inputs_of(group);
@@ -297,7 +303,7 @@ Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>
   for (const Value* size : sizes_within(group)) copier.copy(*size->producer());
   for (const Node* node : group) {
     copier.copy(*node);
-    fused->sources.insert(fused->sources.end(), node->sources.begin(), node->sources.end());
+    add_sources(*fused, *node);
   }
   fused->attributes.set("kind", kind_of(group));
   for (const Value* output : outputs_of(group)) {

@@ -3,19 +3,52 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/storage_layout.h"
 #include "graph/op.h"
 #include "graph/storage/within.h"
 #include "ops/definition/permutation.h"
 #include "ops/table/named.h"
+#include "program/lowered/fused_name.h"
 #include "program/lowered/views.h"
 #include "program/memory/placement.h"
 
 namespace lanner {
 
+/// Products of two dims with constant weights in a fused node that is these and elementwise nodes alone; else
+/// 0.
+static std::size_t mlp_layers(const Node& node) {
+  if (!node.attributes.has("kind") || node.regions().size() != 1) return 0;
+  const Region& body = *node.regions().front();
+  std::size_t layers = 0;
+  for (const auto& inner : body.nodes()) {
+    if (is_constant(*inner) || inner->op().elementwise) continue;
+    const Value* weights = pattern_of(*inner) == Pattern::contraction ? inner->input(1) : nullptr;
+    const bool continues = layers == 0 || inner->input(0)->producer();
+    if (!weights || !continues || !weights->type.ranked() || weights->type.rank() != 2 ||
+        inner->output()->type.rank() != 2)
+      return 0;
+    const auto& parameters = body.parameters();
+    const auto place = std::ranges::find(parameters, weights, [](const auto& each) { return each.get(); });
+    if (place == parameters.end() ||
+        !node.input(static_cast<std::size_t>(place - parameters.begin()))->constant())
+      return 0;
+    ++layers;
+  }
+  return layers;
+}
+
 std::string shown_kind(const Node& node) {
-  return node.attributes.string("kind", node.kind());
+  const std::size_t layers = mlp_layers(node);
+  return layers > 1 ? fmt::format("{}-layer MLP", layers) : node.attributes.string("kind", node.kind());
+}
+
+std::string fused_name(std::span<const std::string> sources) {
+  std::vector<std::string_view> names;
+  for (const std::string& source : sources)
+    if (std::ranges::find(names, source) == names.end()) names.push_back(source);
+  return fmt::format("{}", fmt::join(names, " + "));
 }
 
 bool is_planned(const Value& value) {
