@@ -31,6 +31,8 @@
 #include "graph/infer.h"
 #include "importers/importer.h"
 #include "ops/table/table.h"
+#include "passes/int8/int8_nodes.h"
+#include "passes/int8/widen_halves.h"
 #include "passes/pipeline.h"
 #include "program/lowered/precision.h"
 #include "program/memory/placement.h"
@@ -270,6 +272,11 @@ Canonical canonical_form(const SourcePtr& model, const BuildOptions& options,
   for (const auto& [input, picture] : options.images) pictures.emplace(input, picture.preprocess);
   expect_pictures(*graph, pictures);
   result.sources = weights_of(*graph, max_kept_source);
+  // INT8 is measured against FP32, and so starts from it.
+  if (options.precision.types.contains(DType::i8) && options.stop_after.empty() &&
+      !passes::is_quantized(*graph) && passes::widen_halves(*graph))
+    log_message(LogLevel::info,
+                fmt::format("{}: FP16 and BF16 values are FP32, from which INT8 starts", graph->name));
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
   give_back_freed_memory();
   for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();

@@ -22,6 +22,27 @@ std::unique_ptr<Graph> with_outputs(const Graph& graph, const std::vector<std::s
   return copy;
 }
 
+bool is_half_type(DType type) {
+  return type == DType::f16 || type == DType::bf16;
+}
+
+Tensor converted(const Tensor& tensor, DType type) {
+  if (tensor.dtype() == type) return tensor;
+  Tensor made = Tensor::allocate(type, tensor.shape());
+  copy_tensor(tensor, made);
+  return made;
+}
+
+/// Samples of f32 for an input in 16 bits are rounded to its type.
+std::map<std::string, Item> as_inputs(std::map<std::string, Item> inputs, const Engine& engine) {
+  for (const Binding& binding : engine.inputs())
+    if (const auto found = inputs.find(binding.name); found != inputs.end() && is_half_type(binding.dtype) &&
+                                                      found->second.tensor.defined() &&
+                                                      found->second.tensor.dtype() == DType::f32)
+      found->second = Item(converted(found->second.tensor, binding.dtype));
+  return inputs;
+}
+
 Target in_fp32(Target target) {
   target.precision = Precision{};
   target.deterministic = false;
@@ -50,12 +71,14 @@ GraphRun::~GraphRun() = default;
 
 GraphRun::Results GraphRun::run(const std::map<std::string, Item>& inputs, const Control& control) {
   Results results;
-  for (const auto& [name, item] : state_->context(inputs, control)) {
-    if (!item.tensor.defined() || item.tensor.dtype() != DType::f32) continue;
+  for (const auto& [name, item] : state_->context(as_inputs(inputs, state_->engine), control)) {
+    if (!item.tensor.defined() || (item.tensor.dtype() != DType::f32 && !is_half_type(item.tensor.dtype())))
+      continue;
+    const Tensor reals = converted(item.tensor, DType::f32);
     if (name.starts_with(mark))
-      results.values.emplace(name.substr(mark.size()), item.tensor);
+      results.values.emplace(name.substr(mark.size()), reals);
     else
-      results.outputs.emplace(name, item.tensor);
+      results.outputs.emplace(name, reals);
   }
   return results;
 }

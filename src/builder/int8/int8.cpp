@@ -27,7 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view table_key = "lanner.calibration", report_key = "lanner.int8";
+constexpr std::string_view table_key = "lanner.calibration", report_key = "lanner.int8",
+                           histograms_key = "lanner.histograms";
 using passes::Int8Candidate;
 using passes::StoredScale;
 
@@ -178,6 +179,9 @@ public:
     return ratio;
   }
 
+  /// How the values were distributed that ranges were found for: for reports.
+  const std::map<std::string, Json>& histograms() const { return drawn_; }
+
   std::map<std::string, StoredScale> scales(const CalibrationTable& table) const {
     std::map<std::string, StoredScale> result;
     for (const auto& [value, range] : table.ranges)
@@ -260,6 +264,8 @@ private:
         for (const std::string& value : missing)
           histograms.at(value).add(results.values.at(value).template as<float>());
       });
+    if (calibration_.calibrator != Calibrator::min_max)
+      for (const auto& [value, histogram] : histograms) drawn_[value] = drawn(histogram);
     std::map<std::string, TensorRange> ranges;
     for (const std::string& value : missing) {
       const ObservedRange& range = seen.at(value);
@@ -277,6 +283,14 @@ private:
         range.calibrator = calibration_.calibrator;
       }
     return ranges;
+  }
+
+  /// In as many bins as a small picture shows.
+  static Json drawn(const TensorHistogram& histogram) {
+    constexpr std::size_t shown = 64, each = TensorHistogram::bins / shown;
+    std::vector<std::uint64_t> counts(shown);
+    for (std::size_t i = 0; i < TensorHistogram::bins; ++i) counts[i / each] += histogram.counts()[i];
+    return {{"largest", histogram.largest()}, {"zeros", histogram.zeros()}, {"counts", counts}};
   }
 
   /// Of all calibrators' thresholds the one with which the worst of a value's readers is most exact.
@@ -372,6 +386,7 @@ private:
   std::vector<std::string> values_;
   std::unique_ptr<GraphRun> fp32_;                      ///< Once it is needed.
   std::vector<std::map<std::string, Tensor>> expected_; ///< FP32's outputs of each batch.
+  std::map<std::string, Json> drawn_;
   std::map<std::string, double> ratios_; ///< Of the candidates with the thresholds chosen; empty: not known.
 };
 
@@ -414,9 +429,8 @@ void to_int8(Graph& graph, const BuildOptions& options, const Target& target) {
   if (!target.precision.allows(DType::i8) || passes::is_quantized(graph)) return;
   Int8Choice choice(graph, options, target);
   check(!choice.candidates().empty(), ErrorCode::unsupported,
-        "precision int8: the model has no convolution or product of f32 with constant weights (one of f16 "
-        "must be "
-        "converted to f32 first); leave int8 out");
+        "precision int8: the model has no convolution or product of reals with constant weights; leave int8 "
+        "out");
   const CalibrationTable table = choice.ranges();
   std::map<std::string, Verdict> verdicts = choice.verdicts(table);
   const double network_snr = choice.settle_network(table, verdicts);
@@ -426,6 +440,8 @@ void to_int8(Graph& graph, const BuildOptions& options, const Target& target) {
     if (verdict.int8 && std::ranges::find(done, node) == done.end())
       verdict = {false, verdict.snr, "its weights cannot be quantised"};
   graph.metadata[std::string(table_key)] = table.to_string();
+  if (!choice.histograms().empty())
+    graph.metadata[std::string(histograms_key)] = Json(choice.histograms()).dump();
   graph.metadata[std::string(report_key)] = report_of(verdicts, network_snr).dump();
   tell(graph.name, verdicts, network_snr, choice.guarded());
 }

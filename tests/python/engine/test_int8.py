@@ -222,3 +222,47 @@ def test_command_calibrates_on_pictures(model, tmp_path):
     succeed("build", tmp_path / "small.onnx", "--precision", "int8", "--calibrate", folder, "--preset", "imagenet", "-o", tmp_path / "a.plan")
     line = refuse("calibrate", tmp_path / "small.onnx")
     assert "no data" in line
+
+
+def in_16_bits(model, kind, dtype):
+    """The model with all reals in f16 or bf16."""
+    for tensor in model.graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        tensor.CopyFrom(helper.make_tensor(tensor.name, kind, values.shape, values.ravel().tolist()))
+    for value in [*model.graph.input, *model.graph.output]:
+        value.type.tensor_type.elem_type = kind
+    return model
+
+
+@pytest.mark.parametrize("data", [np.float32, np.float16])
+def test_a_model_in_fp16_is_measured_against_its_fp32_form(tmp_path, data):
+    onnx.save(in_16_bits(network(batch=4), TensorProto.FLOAT16, np.float16), tmp_path / "half.onnx")
+    batches = [{"x": samples()[i : i + 4].astype(data)} for i in range(0, 24, 4)]
+    engine = lanner.build(tmp_path / "half.onnx", precision="int8", calibration_data=batches, budget=0)
+    decided = json.loads(engine.metadata["lanner.int8"])
+    assert decided["int8_nodes"] == 4
+    assert decided["outputs_snr_db"] > 20
+    inputs = samples(4, seed=9).astype(np.float16)
+    (found,) = engine.create_context()({"x": inputs}).values()
+    assert np.asarray(found).dtype == np.float16
+    onnx.save(network(batch=4), tmp_path / "whole.onnx")
+    (expected,) = lanner.build(tmp_path / "whole.onnx", budget=0).create_context()({"x": inputs.astype(np.float32)}).values()
+    expected, found = np.asarray(expected), np.asarray(found).astype(np.float32)
+    assert np.linalg.norm(found - expected) < 0.1 * np.linalg.norm(expected)
+
+
+def test_a_model_in_bf16_goes_to_int8_too(tmp_path):
+    onnx.save(in_16_bits(network(batch=4), TensorProto.BFLOAT16, None), tmp_path / "half.onnx")
+    batches = [{"x": samples()[i : i + 4]} for i in range(0, 24, 4)]
+    engine = lanner.build(tmp_path / "half.onnx", precision="int8", calibration_data=batches, budget=0)
+    assert json.loads(engine.metadata["lanner.int8"])["int8_nodes"] == 4
+
+
+def test_histograms_of_what_was_calibrated_are_kept(tmp_path):
+    onnx.save(network(batch=4), tmp_path / "m.onnx")
+    batches = [{"x": samples()[i : i + 4]} for i in range(0, 24, 4)]
+    engine = lanner.build(tmp_path / "m.onnx", precision="int8", calibration_data=batches, budget=0)
+    histograms = json.loads(engine.metadata["lanner.histograms"])
+    ranges = lanner.CalibrationTable.parse(engine.metadata["lanner.calibration"]).ranges if hasattr(lanner.CalibrationTable, "parse") else {}
+    assert not ranges or set(histograms) == set(ranges)
+    assert sum(histograms["x"]["counts"]) + histograms["x"]["zeros"] == 24 * 3 * 20 * 20
