@@ -182,7 +182,9 @@ private:
     while (!ended()) {
       const std::size_t user = next_user();
       const GroupOp& op = group_.ops()[user];
-      if (result_.quantised || op.type().shape() != result_.output) return refuse("cannot fuse " + op.kind());
+      if ((result_.quantised && !rounds(user)) || op.type().shape() != result_.output)
+        return refuse("cannot fuse " + op.kind());
+      if (current_ == user) continue;
       if (!gate(user) && !(group_.uses_of_op(current_) == 1 && step(user)))
         return refuse("cannot fuse " + op.kind());
     }
@@ -298,6 +300,21 @@ private:
     if (!taken) return false;
     result_.quantised = by;
     result_.type = op.type().dtype();
+    advance(user);
+    return true;
+  }
+
+  /// dequantize_linear of what the last step quantised: both are one step, which rounds.
+  bool rounds(std::size_t user) {
+    const GroupOp& op = group_.ops()[user];
+    if (op.kind() != "dequantize_linear" || op.type().dtype() != DType::f32 || !reads_current(op.input(0)) ||
+        group_.uses_of_op(current_) != 1)
+      return false;
+    const auto by = scale_of(op);
+    if (!by || by->scale != result_.quantised->scale || by->zero != result_.quantised->zero) return false;
+    result_.steps.push_back({nullptr, {}, {}, Spread::full, false, by, result_.type});
+    result_.quantised.reset();
+    result_.type = DType::f32;
     advance(user);
     return true;
   }

@@ -35,6 +35,9 @@ struct ContractionStep {
   Spread spread = Spread::full;
   bool reversed = false;           ///< formula(operand, result so far).
   std::optional<ByteScale> stored; ///< The operand is dequantised by it.
+  /// Without formula and operand: the result so far is quantised in this type by `stored` and dequantised
+  /// again.
+  std::optional<DType> rounded = std::nullopt;
 };
 
 /// `x + c`, `x - c` or `x * c` and the like as a formula of x alone; `reversed`: the operands are exchanged.

@@ -19,7 +19,7 @@ struct Bounds {
   float low = -infinity, high = infinity;
 };
 std::optional<Bounds> bounds_of(const ContractionStep& step) {
-  if (step.operand) return std::nullopt;
+  if (step.operand || step.rounded) return std::nullopt;
   if (step.formula->name == "relu") return Bounds{0, infinity};
   if (step.formula->name != "clip" || std::isnan(step.numbers.p) || std::isnan(step.numbers.q))
     return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<Bounds> bounds_of(const ContractionStep& step) {
 }
 
 bool adds_bytes(const ContractionStep& step) {
-  return step.stored && step.formula->name == "add";
+  return step.stored && !step.rounded && step.formula->name == "add";
 }
 
 /// The stored number of a bound.
@@ -192,9 +192,39 @@ void EpilogueRows::write_by_steps(const Launch& launch, float* y, const ResultPi
                 sizeof(float) * static_cast<std::size_t>(piece.columns));
 }
 
+/// quantize_linear and dequantize_linear of each row; `bytes` has room for one.
+void EpilogueRows::round(const ContractionStep& step, float* y, std::int64_t stride, const ResultPiece& piece,
+                         std::byte* bytes) const {
+  const ops::StoredRange range = *ops::stored_range(*step.rounded);
+  const bool is_signed = *step.rounded == DType::i8;
+  const Int8Finish row_of{.rows = 1,
+                          .columns = piece.columns,
+                          .sums_stride = stride,
+                          .multiplier = nullptr,
+                          .bias = nullptr,
+                          .added = nullptr,
+                          .added_stride = 0,
+                          .added_signed = false,
+                          .added_scale = 0,
+                          .low = 0,
+                          .high = 0,
+                          .zero = step.stored->zero,
+                          .least = static_cast<std::int32_t>(range.least),
+                          .most = static_cast<std::int32_t>(range.most),
+                          .is_signed = is_signed,
+                          .out = bytes,
+                          .out_stride = 0};
+  for (std::int64_t row = 0; row < piece.rows; ++row, y += stride) {
+    functions_.quantise(y, step.stored->scale, row_of);
+    functions_.dequantise(bytes, piece.columns, is_signed, static_cast<float>(step.stored->zero),
+                          step.stored->scale, y);
+  }
+}
+
 /// One step on all rows.
 void EpilogueRows::apply(const Launch& launch, const ContractionStep& step, float* y, std::int64_t stride,
                          const ResultPiece& piece, float* operand) const {
+  if (step.rounded) return round(step, y, stride, piece, reinterpret_cast<std::byte*>(operand));
   if (step.operand && step.spread == Spread::scalar) {
     const float number = *static_cast<const float*>(bytes_of(step.operand, launch));
     const ActivationCall call = *scalar_call(step.formula->name, number, step.reversed);

@@ -40,6 +40,8 @@ private:
   void finish(const Sum* sums, const Int8Finish& finish, bool bytes) const;
   void write_by_steps(const Launch& launch, float* y, const ResultPiece& piece, const Int8Finish& finish,
                       float* operand) const;
+  void round(const ContractionStep& step, float* y, std::int64_t stride, const ResultPiece& piece,
+             std::byte* bytes) const;
   void apply(const Launch& launch, const ContractionStep& step, float* y, std::int64_t stride,
              const ResultPiece& piece, float* operand) const;
   const void* bytes_of(const Operand& operand, const Launch& launch) const {

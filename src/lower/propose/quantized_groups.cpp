@@ -58,15 +58,27 @@ private:
     for (auto group = sizes.rbegin(); group != sizes.rend(); ++group) add(*group, contraction, of_values);
   }
 
-  /// Adds the only reader of the last node's result, where it is a step of an epilogue.
+  /// The only reader of the node's result, where it is a step of an epilogue.
+  static Node* step_after(const Node& last) {
+    Node* const next = only_reader(*last.output());
+    const bool is_step = next && next->region() == last.region() &&
+                         pattern_of(*next) == Pattern::elementwise && next->outputs().size() == 1 &&
+                         next->output()->type.dims() == last.output()->type.dims();
+    return is_step ? next : nullptr;
+  }
+
+  /// Adds the next step, and before it the dequantize_linear of what the last one quantised: a sum that reads
+  /// a convolution's quantised result.
   static bool take_step(NodeGroup& members) {
-    Node& last = *members.back();
-    Node* const next = ops::quantizes(last) ? nullptr : only_reader(*last.output());
-    if (!next || next->region() != last.region() || pattern_of(*next) != Pattern::elementwise ||
-        next->outputs().size() != 1 || next->output()->type.dims() != last.output()->type.dims())
-      return false;
+    Node* next = step_after(*members.back());
+    Node* const again = next && ops::quantizes(*members.back()) && ops::dequantizes(*next) ? next : nullptr;
+    if (ops::quantizes(*members.back()) && !again) return false;
+    if (again) next = step_after(*again);
+    if (!next) return false;
+    if (again) members.push_back(again);
     for (const Value* input : next->inputs())
-      if (Node* const operand = dequantized_for(input, *next)) members.push_back(operand);
+      if (Node* const operand = dequantized_for(input, *next); operand && operand != again)
+        members.push_back(operand);
     members.push_back(next);
     return true;
   }

@@ -188,8 +188,17 @@ private:
       const std::string low = number(-spread() / 2);
       return line(fmt::format("clip({}, {}, {})", x, low, number(spread())));
     }
+    if (step.starts_with("round_")) return rounded(step.substr(6), x);
     if (step == "silu") return line(fmt::format("mul({}, {})", x, line(fmt::format("sigmoid({})", x))));
     return line(fmt::format("{}({})", step, x));
+  }
+
+  /// quantize_linear and dequantize_linear, as of a convolution's result before a sum.
+  std::string rounded(const std::string& type, const std::string& x) {
+    const std::string scale = number(spread() / 50), zero = byte(type, type == "i8" ? 5 : 131),
+                      name = fmt::format("v{}", count_++);
+    body_ += fmt::format("    %{}: {}[*] = quantize_linear({}, {}, {})\n", name, type, x, scale, zero);
+    return line(fmt::format("dequantize_linear(%{}, {}, {})", name, scale, zero));
   }
 
   const Int8Layer& l_;

@@ -201,6 +201,18 @@ const Int8Layer layers[] = {
      .x_zero = 10,
      .steps = {"add_bytes", "relu"},
      .result = "u8"},
+    {.input = {1, 32, 9, 9},
+     .filter = {40, 32, 1, 1},
+     .output = {1, 40, 9, 9},
+     .steps = {"round_i8", "add_bytes", "relu"},
+     .result = "u8"},
+    {.input = {2, 24, 6, 6},
+     .filter = {24, 1, 3, 3},
+     .output = {2, 24, 6, 6},
+     .attributes = "group = 24, pads = [1, 1, 1, 1]",
+     .steps = {"relu", "round_u8", "add_bytes"},
+     .result = "f32"},
+    {.input = {7, 48}, .filter = {48, 20}, .output = {7, 20}, .steps = {"round_u8", "add_f32", "relu"}},
 };
 INSTANTIATE_TEST_SUITE_P(Shapes, Int8Layers, testing::ValuesIn(layers));
 
