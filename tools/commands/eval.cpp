@@ -6,10 +6,12 @@
 
 #include <lanner/error.h>
 #include <lanner/evaluation.h>
+#include <lanner/preprocess.h>
 #include <lanner/threads.h>
 
 #include "check.h"
 #include "command.h"
+#include "input/calibration_pictures.h"
 #include "input/eval_data.h"
 #include "input/files.h"
 #include "interrupt.h"
@@ -18,6 +20,8 @@
 #include "output/byte_output.h"
 #include "output/console.h"
 #include "output/eval_text.h"
+#include "output/int8_accuracy.h"
+#include "output/json_text.h"
 #include "output/task.h"
 #include "report/eval_report.h"
 
@@ -87,6 +91,79 @@ PictureInput whole_target(const EvalOptions& options, const ModelFacts& facts, c
   return picture;
 }
 
+/// What is measured, and how.
+struct Setting {
+  const PictureInput& picture;
+  const Task& task;
+  const Dataset& data;
+  int batch;
+  const std::vector<std::string>& notes;
+};
+
+struct Measured {
+  Engine engine;
+  Evaluation evaluation;
+  std::optional<Int8Accuracy> int8; ///< Where the build is in INT8.
+};
+
+Measured measure_plain(const EvalOptions& options, ModelFacts& facts, const Setting& set,
+                       BuildOptions build) {
+  build.images[set.picture.input].preprocess = set.picture.spec;
+  const Engine engine = open_engine(facts, options.engine, std::move(build), set.batch);
+  note_untimed(engine, options.engine);
+  ProgressBar bar("eval");
+  Evaluation evaluation =
+      evaluate(engine, set.task, set.data, evaluate_options(options, set.picture, set.batch, bar));
+  return {engine, std::move(evaluation), std::nullopt};
+}
+
+Measured measure_int8(const EvalOptions& options, ModelFacts& facts, const Setting& set, BuildOptions build) {
+  fix_picture_shape(facts, set.picture, set.batch, build);
+  if (calibrates_on_pictures(build))
+    take_calibration_pictures(facts, options.preprocess, options.input, build);
+  const Int8Engines engines = int8_engines(facts, options.engine, set.picture, set.batch, std::move(build));
+  note_untimed(engines.int8, options.engine);
+  ProgressBar bar("eval");
+  Int8Accuracy both =
+      compare_with_fp32(engines, set.task, set.data, evaluate_options(options, set.picture, set.batch, bar));
+  Evaluation evaluation = both.int8;
+  return {engines.int8, std::move(evaluation), std::move(both)};
+}
+
+Measured measure(const EvalOptions& options, ModelFacts& facts, const Setting& set) {
+  BuildOptions build = build_options(options.engine, set.data.size() >= many_pictures ? long_budget : 0);
+  const bool int8 = !facts.plan && build.precision.types.contains(DType::i8);
+  Measured done = int8 ? measure_int8(options, facts, set, std::move(build))
+                       : measure_plain(options, facts, set, std::move(build));
+  done.evaluation.notes = set.notes;
+  if (done.int8) done.int8->int8.notes = set.notes;
+  return done;
+}
+
+/// Files that are written; opened first, as measuring takes long.
+struct Written {
+  explicit Written(const EvalOptions& options) {
+    if (!options.report.empty()) report.emplace(options.report);
+    if (!options.json.empty()) json.emplace("--json", options.json);
+  }
+  std::optional<OutputFile> report;
+  std::optional<ByteOutput> json;
+};
+
+/// Text, JSON and page.
+void tell(const EvalOptions& options, const ModelFacts& facts, const Measured& done, const Setting& set,
+          Written& written) {
+  auto& [report, json] = written;
+  if (!names_stdout(options.json)) print_text(evaluation_text(done.evaluation));
+  if (!names_stdout(options.json) && done.int8) print_text("\n" + comparison_text(*done.int8));
+  if (json)
+    json->write(visible_json(done.int8 ? json_text(done.int8->json()) : done.evaluation.to_json()) + "\n");
+  if (json) json->commit();
+  if (report)
+    write_eval_report(*report, {options.engine.model, options.data.data, set.data, done.engine, facts,
+                                set.picture, set.data.named(set.task), done.evaluation});
+}
+
 int run_eval(const EvalOptions& options) {
   Files files = declare_files(options);
   ModelFacts facts = inspect(options.engine, files);
@@ -104,28 +181,12 @@ int run_eval(const EvalOptions& options) {
   if (picture.known) print_note("note: preprocessing " + picture.text());
   for (const std::string& note : notes) print_note("note: " + note);
 
-  BuildOptions build = build_options(options.engine, data.size() >= many_pictures ? long_budget : 0);
-  build.images[picture.input].preprocess = picture.spec;
-  const Engine engine = open_engine(facts, options.engine, std::move(build), batch);
-  note_untimed(engine, options.engine);
-  std::optional<OutputFile> report;
-  if (!options.report.empty()) report.emplace(options.report);
-  std::optional<ByteOutput> json;
-  if (!options.json.empty()) json.emplace("--json", options.json);
-  Evaluation evaluation = [&] {
-    ProgressBar bar("eval");
-    return evaluate(engine, task, data, evaluate_options(options, picture, batch, bar));
-  }();
-  evaluation.notes = notes;
-
-  if (!names_stdout(options.json)) print_text(evaluation_text(evaluation));
-  if (json) json->write(visible_json(evaluation.to_json()) + "\n");
-  if (json) json->commit();
-  if (report)
-    write_eval_report(*report, {options.engine.model, options.data.data, data, engine, facts, picture,
-                                data.named(task), evaluation});
-  check(evaluation.failed == 0, ErrorCode::bad_data, "eval: {} of {} pictures could not be read",
-        evaluation.failed, data.size());
+  Written written(options);
+  const Setting setting{picture, task, data, batch, notes};
+  const Measured done = measure(options, facts, setting);
+  tell(options, facts, done, setting, written);
+  const std::int64_t failed = done.evaluation.failed;
+  check(failed == 0, ErrorCode::bad_data, "eval: {} of {} pictures could not be read", failed, data.size());
   return 0;
 }
 
@@ -159,11 +220,12 @@ void add_eval(Command& program, Action& action) {
       "at "
       "every\n"
       "recall. Images that cannot be read are reported, the others are measured, and the exit code is 2. "
-      "docs/eval.md "
-      "says how\n"
+      "docs/eval.md says how\n"
       "each number is made.\n\n"
       "Examples:\n  lanner eval resnet50.onnx --data imagenet/val --preset imagenet --labels labels.txt\n"
       "  lanner eval yolo11n.onnx --data coco/annotations/instances_val2017.json --images coco/val2017\n"
+      "  lanner eval resnet50.onnx --data imagenet/val --preset imagenet --precision int8 --calibrate "
+      "photos/\n"
       "  lanner eval detector.plan --data shapes/data.yaml --report report.html\n"
       "  lanner eval model.onnx --data pictures/ --json - | jq .metrics\n"
       "  lanner eval model.onnx --data 'imagenet/validation-*' --preset imagenet");
