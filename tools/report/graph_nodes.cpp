@@ -22,10 +22,12 @@ std::string tip_of(const Json& node) {
   std::string tip = text_of(node, "name");
   if (!text_of(node, "kernel").empty())
     tip += fmt::format("\n{}:{}", text_of(node, "backend"), text_of(node, "kernel"));
+  if (const std::string unit = text_of(node, "matrix_unit"); !unit.empty() && unit != "none")
+    tip += " by " + unit;
   const Json& sources = node["sources"];
-  if (!sources.empty()) tip += "\nfrom";
+  if (!sources.empty()) tip += "\nfrom ";
   for (std::size_t i = 0; i < std::min<std::size_t>(sources.size(), 12); ++i)
-    tip += " " + sources[i].get<std::string>();
+    tip += (i > 0 ? " + " : "") + sources[i].get<std::string>();
   return sources.size() > 12 ? tip + fmt::format(" and {} more", sources.size() - 12) : tip;
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <sys/resource.h>
 
 #include <fmt/format.h>
 
+#include <lanner/calibration.h>
 #include <lanner/version.h>
 
 #include "output/console.h"
@@ -236,6 +238,39 @@ std::string speed_note(const ReportParts& parts) {
          std::string(parts.then ? "runs the second network, " : "") + "draws and encodes.";
 }
 
+/// Ranges, histograms and decisions of an engine that was built in INT8; null for any other.
+Json int8_json(const Engine& engine) {
+  const auto& metadata = engine.metadata();
+  const auto decisions = metadata.find("lanner.int8"), table = metadata.find("lanner.calibration");
+  if (decisions == metadata.end() || table == metadata.end()) return {};
+  Json json = parse_json(decisions->second);
+  const auto found = metadata.find("lanner.histograms");
+  const Json histograms = found == metadata.end() ? Json::object() : parse_json(found->second);
+  json["values"] = Json::array();
+  for (const auto& [name, range] : CalibrationTable::parse(table->second).ranges)
+    json["values"].push_back({{"name", name},
+                              {"least", range.least},
+                              {"most", range.most},
+                              {"threshold", range.threshold},
+                              {"calibrator", calibrator_name(range.calibrator)},
+                              {"histogram", histograms.contains(name) ? histograms[name] : Json()}});
+  return json;
+}
+
+/// The steps' measured times, with what explain says about their speed.
+Json steps_json(const Recorder& recorder, const Json& plan) {
+  std::map<std::string, const Json*> explained;
+  for (const Json& node : plan["nodes"]) explained[node["name"].get<std::string>()] = &node;
+  Json steps = profile_json(recorder.profile());
+  for (Json& step : steps) {
+    const auto found = explained.find(step["name"].get<std::string>());
+    for (const char* key :
+         {"title", "matrix_unit", "matrix_unit_reason", "padding_bytes", "flops_share", "limit"})
+      if (found != explained.end() && found->second->contains(key)) step[key] = (*found->second)[key];
+  }
+  return steps;
+}
+
 Json report_json(const ReportParts& parts, const CancelToken& cancel) {
   const Json plan = parse_json(parts.engine.explain_json());
   const Recorder& recorder = parts.recorder;
@@ -251,7 +286,8 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
             {"facts", facts_json(parts)},
             {"frames", frames_json(recorder, parts.inputs.size() > 1)},
             {"accuracy", parts.accuracy ? accuracy_json(*parts.accuracy) : Json()},
-            {"nodes", profile_json(recorder.profile())},
+            {"nodes", steps_json(recorder, plan)},
+            {"int8", int8_json(parts.engine)},
             {"times",
              {{"decode", times_of(recorder, &FrameTimes::decode)},
               {"preprocess", preprocess_times(recorder, parts.batch)},

@@ -343,8 +343,13 @@
     if (!steps.length) return;
     const total = steps.reduce((sum, step) => sum + step.each, 0) || 1e-30;
     steps.sort((a, b) => b.each - a.each);
-    const node = section("nodes", "Where the time goes", `Measured inside the run: ${steps.length} steps, ${ms(total)} for one run of the network, mean of ${steps[0].runs} runs.`);
-    const tipOf = (step) => `${step.name}\n${step.op} by ${step.backend}${step.kernel ? ":" + step.kernel : ""}\n${ms(step.each)}, ${percent(step.each / total)}` + (step.flops ? `\n${giga(step.flops / step.each)}FLOP/s` : "") + (step.bytes ? `\n${giga(step.bytes / step.each)}B/s` : "") + (step.sources.length ? "\nfrom " + step.sources.slice(0, 8).join(" ") + (step.sources.length > 8 ? " …" : "") : "");
+    const node = section("nodes", "Where the time goes", `Measured inside the run: ${steps.length} steps, ${ms(total)} for one run of the network, mean of ${steps[0].runs} ${steps[0].runs === 1 ? "run" : "runs"}.`);
+    // Long lists of a step's nodes: first + ... + last, 12 nodes.
+    const namesOf = (step, most) => step.sources.length <= most ? step.sources.join(" + ") : `${step.sources[0]} + … + ${step.sources.at(-1)}, ${step.sources.length} nodes`;
+    const unitOf = (step) => step.matrix_unit === "none" ? `no matrix unit: ${step.matrix_unit_reason}` : step.matrix_unit;
+    const limitOf = (step) => `${percent(step.limit.seconds / step.each)} of what ${step.limit.by === "compute" ? "arithmetic" : "memory"} allows`;
+    const paddingOf = (step) => step.padding_bytes && step.bytes ? percent(step.padding_bytes / step.bytes) : "–";
+    const tipOf = (step) => `${step.name}\n${step.op} by ${step.backend}${step.kernel ? ":" + step.kernel : ""}\n${ms(step.each)}, ${percent(step.each / total)}` + (step.flops ? `\n${giga(step.flops / step.each)}FLOP/s` : "") + (step.bytes ? `\n${giga(step.bytes / step.each)}B/s` : "") + (step.matrix_unit ? `\n${unitOf(step)}` : "") + (step.limit ? `\n${limitOf(step)}` : "") + (step.sources.length ? "\nfrom " + namesOf(step, 8) : "");
     const row = (step) => ({ name: step.name, value: step.each, color: `var(--k${family(step.op)})`, text: ms(step.each), more: percent(step.each / total), tip: tipOf(step) });
     const few = 18;
     const holder = el("div", null, bars(steps.slice(0, few).map(row)));
@@ -360,11 +365,39 @@
     const byKind = bars(sorted.slice(0, 14).map((kind) => ({ name: kind.name, value: kind.each, whole: total, color: `var(--k${family(kind.name)})`, text: percent(kind.each / total), more: `${ms(kind.each)}, ${kind.count} ${kind.count === 1 ? "step" : "steps"}` })));
     const used = [...new Set(steps.map((step) => family(step.op)))].sort();
     const legend = el("div", { class: "legend", style: "margin-top:14px" }, used.map((index) => el("span", null, el("i", { style: `background:var(--k${index})` }), familyName(index))));
-    const table = el("table", { class: "data" }, el("thead", null, el("tr", null, ["step", "kind", "kernel"].map((name) => el("th", null, name)), ["time", "share", "FLOP/s", "B/s"].map((name) => el("th", { class: "r" }, name)), el("th", null, "from"))),
-      el("tbody", null, steps.map((step) => el("tr", null, el("td", null, el("code", null, step.name)), el("td", null, step.op), el("td", null, `${step.backend}${step.kernel ? ":" + step.kernel : ""}`), el("td", { class: "r" }, ms(step.each)), el("td", { class: "r" }, percent(step.each / total)), el("td", { class: "r" }, step.flops ? giga(step.flops / step.each) : "–"), el("td", { class: "r" }, step.bytes ? giga(step.bytes / step.each) : "–"), el("td", null, step.sources.slice(0, 6).join(" "))))));
+    const table = el("table", { class: "data" }, el("thead", null, el("tr", null, ["step", "kind", "kernel", "matrix unit"].map((name) => el("th", null, name)), ["time", "share", "of limit", "of FLOPs", "FLOP/s", "B/s", "padding"].map((name) => el("th", { class: "r" }, name)), el("th", null, "from"))),
+      el("tbody", null, steps.map((step) => el("tr", null, el("td", null, el("code", null, step.name)), el("td", { style: "min-width:16ch;overflow-wrap:anywhere" }, step.op.replaceAll("+", "\u200b+")), el("td", null, `${step.backend}${step.kernel ? ":" + step.kernel : ""}`), el("td", { title: step.matrix_unit_reason || null }, step.matrix_unit || "–"), el("td", { class: "r" }, ms(step.each)), el("td", { class: "r" }, percent(step.each / total)), el("td", { class: "r", title: step.limit ? limitOf(step) : null }, step.limit ? percent(step.limit.seconds / step.each) : "–"), el("td", { class: "r" }, step.flops ? percent(step.flops_share) : "–"), el("td", { class: "r" }, step.flops ? giga(step.flops / step.each) : "–"), el("td", { class: "r" }, step.bytes ? giga(step.bytes / step.each) : "–"), el("td", { class: "r" }, paddingOf(step)), el("td", { title: step.sources.join(" + ") }, namesOf(step, 4))))));
     if (data.advice.length) node.append(card("What holds it back", "From what was measured and decided", el("ul", { class: "advice" }, data.advice.map((text) => el("li", null, text)))));
     node.append(el("div", { class: "row" }, card("By step", "The slowest first", holder, more), card("By kind", "Share of the network's time", byKind, legend)),
       el("details", { class: "card" }, el("summary", null, "All steps as a table"), el("div", { class: "scroll", style: "max-height:480px" }, table)));
+  }
+
+  // How the magnitudes of a value are distributed; larger ones than the threshold are stored as it.
+  function distribution(value) {
+    const { counts, largest, zeros } = value.histogram, width = 256, height = 84, step = width / counts.length;
+    const most = Math.log1p(Math.max(...counts, 1)), at = Math.min(value.threshold / largest, 1) * width;
+    const bars = counts.map((count, i) => svg("rect", { x: i * step, y: height - (height * Math.log1p(count)) / most, width: step - 0.6, height: (height * Math.log1p(count)) / most, fill: i * step < at ? "var(--k0)" : "var(--k3)" }));
+    const line = svg("line", { x1: at, x2: at, y1: 0, y2: height, stroke: "currentColor", "stroke-width": 1.5, "stroke-dasharray": "4 3" });
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Distribution of ${value.name}`, style: "width:100%;height:84px" }, bars, line);
+    const total = counts.reduce((sum, count) => sum + count, zeros);
+    tip(picture, `${total} values, ${zeros} of them zero; counts on a logarithmic scale, magnitudes from 0 to ${largest.toPrecision(4)}; dashed: the threshold`);
+    return picture;
+  }
+
+  function int8() {
+    if (!data.int8) return;
+    const { nodes, values } = data.int8, back = nodes.filter((node) => !node.int8);
+    const ratio = (snr) => (snr === null ? "–" : `${fixed(snr, 1)} dB`);
+    const node = section("int8", "INT8", `${data.int8.int8_nodes} of ${nodes.length} convolutions and products are in INT8; signal-to-noise ratio of the network's outputs: ${ratio(data.int8.outputs_snr_db)}.${back.length ? "" : " No node went back to FP32."}`);
+    const rows = (list) => el("div", { class: "scroll", style: "max-height:360px" }, el("table", { class: "data" }, el("thead", null, el("tr", null, el("th", null, "node"), el("th", { class: "r" }, "signal to noise"), el("th", null, "why"))), el("tbody", null, list.map((one) => el("tr", null, el("td", null, el("code", null, one.node)), el("td", { class: "r" }, ratio(one.snr_db)), el("td", null, one.why || (one.int8 ? "in INT8" : "")))))));
+    const worst = [...nodes].sort((a, b) => (a.snr_db ?? Infinity) - (b.snr_db ?? Infinity));
+    if (back.length) node.append(card("Back to FP32", `${back.length} ${back.length === 1 ? "node" : "nodes"}, with the signal-to-noise ratio that ${back.length === 1 ? "it" : "they"} had in INT8`, rows(worst.filter((one) => !one.int8))));
+    node.append(el("details", { class: "card" }, el("summary", null, "All nodes, the least exact first"), rows(worst)));
+    const drawn = values.filter((value) => value.histogram), few = 12;
+    const box = (value) => el("div", { class: "card", style: "min-width:0" }, el("div", { class: "name", style: "font-size:13px;overflow-wrap:anywhere" }, el("code", null, value.name)), distribution(value), el("div", { class: "muted", style: "font-size:13px" }, `threshold ${value.threshold.toPrecision(4)} of ${value.histogram.largest.toPrecision(4)}, ${value.calibrator}, ${value.least < 0 ? "i8" : "u8"}`));
+    const holder = el("div", { style: "display:grid;grid-template-columns:repeat(auto-fill,minmax(240px,1fr));gap:14px;margin-top:14px" }, drawn.slice(0, few).map(box));
+    if (drawn.length) node.append(el("h3", { style: "margin-top:18px" }, "Thresholds"), holder);
+    if (drawn.length > few) node.append(el("div", { class: "tools", style: "margin-top:12px" }, el("button", { type: "button", onclick: (event) => { holder.append(...drawn.slice(few).map(box)); event.target.remove(); } }, `all ${drawn.length} values`)));
   }
 
   let arrows = 0;
@@ -444,7 +477,7 @@
     main.append(el("footer", null, `Made by lanner ${data.version}. This page holds everything that it shows and loads nothing.`));
   }
 
-  for (const part of [head, frames, accuracy, speed, nodes, graphs, facts]) part();
+  for (const part of [head, frames, accuracy, speed, nodes, int8, graphs, facts]) part();
   const redrawAll = () => redraws.forEach((redraw) => redraw());
   let waiting = 0;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(redrawAll, 80); });

@@ -20,6 +20,16 @@ def made_by_run(folder):
     succeed("run", model, "-i", make_clip(folder, frames=25), "--labels", folder / "labels.txt", "--range", "0,1", "-q", "--report", folder / "r.html", *QUICK)
 
 
+def made_by_run_in_int8(folder):
+    (folder / "labels.txt").write_text(LABELS)
+    model = color_classifier(folder / "m.onnx", batch=1)
+    (folder / "samples").mkdir()
+    for i, color in enumerate([(255, 0, 0), (0, 255, 0), (0, 0, 255), (40, 80, 120)]):
+        make_ppm(folder / "samples" / f"{i}.ppm", color=color)
+    succeed("build", model, "-o", folder / "m.plan", "-q", "--precision", "int8", "--calibrate", folder / "samples", "--preset", "none", "--least-snr", "5", *QUICK)
+    succeed("run", folder / "m.plan", "-i", folder / "samples", "--labels", folder / "labels.txt", "--preset", "none", "-q", "--report", folder / "r.html", "--threads", "1")
+
+
 def made_by_eval(folder):
     colors = {"red/a": (250, 9, 9), "red/b": (200, 20, 20), "green/c": (9, 250, 9), "blue/d": (9, 9, 250), "blue/wrong": (250, 9, 9)}
     for name, color in colors.items():
@@ -34,7 +44,7 @@ def made_by_transcode(folder):
     succeed("transcode", make_clip(folder, frames=25), folder / "new.mp4", "--crf", "35", "--report", folder / "r.html")
 
 
-MAKERS = {"run": made_by_run, "eval": made_by_eval, "transcode": made_by_transcode}
+MAKERS = {"run": made_by_run, "run in int8": made_by_run_in_int8, "eval": made_by_eval, "transcode": made_by_transcode}
 
 
 @pytest.fixture(scope="module", params=MAKERS)
