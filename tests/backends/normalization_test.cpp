@@ -38,6 +38,18 @@ TEST_P(Normalization, AgreesWithTheReference) {
   }
 }
 
+TEST_P(Normalization, StoresBf16) {
+  const auto ran = check_tactics(
+      fmt::format(
+          "graph @g(%x: f32{0}, %r: f32{0}) -> (%y, %z: f32{0}) {{\n{1}"
+          "%y: f32{0}, %z: f32{0} = fused(%x, %r, %w, %b) {{kind = \"add+norm\"}} ((%p: f32{0}, %q: f32{0}, "
+          "%v: f32{2}, %c: f32{2}) -> (%n, %s) {{\n%s: f32{0} = add(%p, %q)\n%n: f32{0} = {3}\n}})\n}}",
+          GetParam().input, constants(), GetParam().parameter, call("layer_normalization", "%s", "%v", "%c")),
+      storing_bf16());
+  const bool fits_stack = GetParam().parameter != "[100003]";
+  EXPECT_EQ(ran.contains("cpu/normalization"), fits_stack);
+}
+
 TEST_P(Normalization, FusesThePrecedingSumEvenWithOtherReaders) {
   for (const char* kind : {"layer_normalization", "rms_normalization"})
     for (const bool shared : {false, true}) {

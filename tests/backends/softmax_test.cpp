@@ -34,6 +34,12 @@ TEST_P(Softmax, agrees_with_the_definition) {
           GetParam().shape, op, GetParam().axis));
       EXPECT_TRUE(ran.contains("cpu/softmax")) << type << " " << op;
     }
+  const auto ran = check_tactics(
+      fmt::format(
+          "graph @g(%x: f32{0}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = softmax(%x) {{axis = {1}}}\n}}",
+          GetParam().shape, GetParam().axis),
+      storing_bf16());
+  EXPECT_TRUE(ran.contains("cpu/softmax")) << "stored as bf16";
 }
 
 // The head of a detector, whose axis is in the middle; short and long lines; few columns.

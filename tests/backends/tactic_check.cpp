@@ -13,6 +13,7 @@
 
 #include "backends/backends.h"
 #include "backends/reference/reference_backend.h"
+#include "device/cpu.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "graph/op.h"
@@ -331,6 +332,25 @@ void ReadyTactic::launch() {
   synchronize(device);
 }
 
+TacticCheck storing_bf16() {
+  TacticCheck check;
+  check.precisions = {DType::f32, DType::bf16};
+  check.narrow_only = true;
+  return check;
+}
+
+std::string missing_bf16_products() {
+  if (!cpu_features().avx512_bf16) return "no AVX512-BF16: this processor multiplies no bf16";
+  return missing_backend("onednn");
+}
+
+static bool is_narrow(const Tactic& tactic) {
+  const auto half = [](const Storage& storage) {
+    return storage.dtype == DType::f16 || storage.dtype == DType::bf16;
+  };
+  return std::ranges::any_of(tactic.inputs, half) || std::ranges::any_of(tactic.outputs, half);
+}
+
 std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check) {
   SCOPED_TRACE(ir);
   const NodeCase node_case = make_case(ir);
@@ -338,12 +358,13 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
   target.threads = check.threads;
   target.device = check.device;
   target.precision.types = {check.precisions.begin(), check.precisions.end()};
+  if (target.precision.allows(DType::bf16)) target.isa = "avx512_bf16"; // without which a CPU stores none
   std::set<std::string> ran;
   for (const Backend* backend : backends_for(target)) {
     if (backend->device() != check.device.kind) continue;
     const std::vector<Tactic> offered = all_tactics(*backend, *node_case.node, target);
     for (const Tactic& tactic : offered) {
-      if (check.without.contains(tactic.kernel)) continue;
+      if (check.without.contains(tactic.kernel) || (check.narrow_only && !is_narrow(tactic))) continue;
       check_tactic(node_case, *backend, tactic, target, check.tolerance);
       expect_named(node_case, *backend, tactic, target);
       for (std::size_t axis = 0; axis < 4; ++axis) {
@@ -355,6 +376,7 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
       }
       ran.insert(std::string(backend->name()) + "/" + tactic.kernel);
     }
+    if (check.narrow_only) continue;
     const std::vector<std::string> names = described(*backend, offered);
     for (const Tactic& tactic : backend->late_tactics(*node_case.node, target).tactics) {
       if (std::ranges::find(names, describe(*backend, tactic)) != names.end()) continue;

@@ -19,7 +19,13 @@ struct TacticCheck {
   Device device = {};
   std::vector<DType> precisions = {DType::f32};
   std::set<std::string> without = {}; ///< Kernels whose tactics are skipped.
+  bool narrow_only = false;           ///< Only tactics that store a value of f32 as f16 or bf16.
 };
+
+/// The tactics of a CPU with AVX512-BF16 that store values as bf16. Our own kernels run on every CPU.
+TacticCheck storing_bf16();
+/// Why oneDNN's kernels cannot multiply bf16 here; empty where they can.
+std::string missing_bf16_products();
 
 /// Parses `ir` (result types may be `f32[*]`), runs the last node of the body, and expects of each tactic:
 /// the reference result in the declared storage, zero padding, unchanged inputs (except one used in place);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "backends/cpu/bf16.h"
 #include "backends/cpu/layouts.h"
+#include "backends/cpu/stored_types.h"
 #include "backends/elementwise/cpu_cost.h"
 #include "backends/elementwise/instruction.h"
 #include "backends/elementwise/integer_tiles.h"
@@ -153,6 +155,8 @@ private:
     switch (source.input.dtype) {
     case DType::f32:
       return fetch_as(static_cast<const float*>(bytes));
+    case DType::bf16:
+      return fetch_as(static_cast<const Bf16*>(bytes));
     case DType::i8:
       return fetch_as(static_cast<const std::int8_t*>(bytes));
     case DType::u8:
@@ -174,6 +178,8 @@ private:
     const std::byte* const from = bytes + first * static_cast<std::int64_t>(bit_width(input.dtype)) / 8;
     if (const auto* integers = integer_tiles().of(input.dtype))
       integers->read(from, tile, count, input.zero, input.scale);
+    else if (input.dtype == DType::bf16)
+      bf16_functions().read(reinterpret_cast<const Bf16*>(from), tile, count);
     else
       cast_elements(input.dtype, from, DType::f32, tile, static_cast<std::size_t>(count));
   }
@@ -269,6 +275,8 @@ private:
           integer_tiles()
               .of(output.dtype)
               ->write(slots[output.slot] + from, target, size, output.zero, output.scale);
+        else if (output.dtype == DType::bf16)
+          bf16_functions().write(slots[output.slot] + from, reinterpret_cast<Bf16*>(target), size);
         else
           cast_elements(DType::f32, slots[output.slot] + from, output.dtype, target,
                         static_cast<std::size_t>(size));
@@ -292,8 +300,8 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
   if (program.slots() > max_slots || (has_packed_types(program) && !layout.row_major())) return false;
   for (const ProgramInput& input : program.inputs) {
     const OperandWalk walk(program.shape, layout, input.shape);
-    const bool fetched = input.dtype == DType::f32 || input.dtype == DType::boolean ||
-                         integer_tiles().of(input.dtype) != nullptr;
+    const bool fetched = input.dtype == DType::f32 || input.dtype == DType::bf16 ||
+                         input.dtype == DType::boolean || integer_tiles().of(input.dtype) != nullptr;
     if (!walk.contiguous() && !fetched) return false;
     // An inner constant is stored row-major.
     if (!input.operand.is_input() && !input.layout(layout, program.shape.rank()).row_major()) return false;
@@ -305,7 +313,7 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
 /// written tile by tile, after all reads of a tile.
 int replaceable(const ElementwiseProgram& program) {
   const ProgramOutput& first = program.outputs[0];
-  if (first.dtype != DType::f32 && !first.quantized) return -1;
+  if (first.dtype != DType::f32 && first.dtype != DType::bf16 && !first.quantized) return -1;
   for (const ProgramInput& input : program.inputs)
     if (input.operand.is_input() && !input.operand.constant && input.dtype == first.dtype &&
         input.shape == program.shape)
@@ -313,26 +321,69 @@ int replaceable(const ElementwiseProgram& program) {
   return -1;
 }
 
+/// Whether a value of f32 may be stored in a narrower type: of the run, not a constant, whose type costs
+/// nothing.
+bool narrows(const ProgramInput& input) {
+  return input.operand.is_input() && !input.operand.constant && input.dtype == DType::f32;
+}
+
+/// The program for values of f32 that are stored as `kept`; nothing where it has none.
+std::optional<ElementwiseProgram> stored_as(ElementwiseProgram program, std::optional<DType> kept) {
+  if (!kept) return program;
+  bool any = false;
+  for (ProgramInput& input : program.inputs)
+    if (narrows(input)) {
+      input.dtype = *kept;
+      any = true;
+    }
+  for (ProgramOutput& output : program.outputs)
+    if (output.dtype == DType::f32) {
+      output.dtype = *kept;
+      any = true;
+    }
+  return any ? std::optional(std::move(program)) : std::nullopt;
+}
+
+/// The program with the types that the tactic stores values in.
+ElementwiseProgram stored_by(ElementwiseProgram program, const Tactic& tactic) {
+  for (ProgramInput& input : program.inputs)
+    if (narrows(input)) input.dtype = stored_type(tactic.inputs.at(input.operand.index), input.dtype);
+  for (std::size_t i = 0; i < program.outputs.size(); ++i)
+    program.outputs[i].dtype = stored_type(tactic.outputs.at(i), program.outputs[i].dtype);
+  return program;
+}
+
+Tactic tactic_of(const ElementwiseProgram& program, const Node& node, const Layout& layout,
+                 std::optional<DType> kept, const Target& target) {
+  Tactic tactic;
+  tactic.kernel = "elementwise";
+  tactic.inputs.resize(node.inputs().size());
+  for (const ProgramInput& input : program.inputs)
+    if (input.operand.is_input())
+      tactic.inputs[input.operand.index] =
+          stored_as(input.layout(layout, program.shape.rank()),
+                    input.dtype != input.operand.dtype() ? kept : std::nullopt);
+  if (!has_packed_types(program)) take_strided(program, layout, tactic); // packed slices may share bytes
+  share_storages(node, tactic);
+  for (std::size_t i = 0; i < node.outputs().size(); ++i)
+    tactic.outputs.push_back(
+        stored_as(layout, program.outputs[i].dtype != node.output(i)->type.dtype() ? kept : std::nullopt));
+  tactic.in_place = replaceable(program);
+  const double elements = static_cast<double>(program.shape.elements());
+  const double moving = seconds_of({.bytes = bytes_of(program), .threads = target.threads}, target);
+  tactic.estimate = moving + elements * nanoseconds_of(program) * 1e-9 / target.threads;
+  return tactic;
+}
+
 TacticList elementwise_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
-  const auto program = compile_elementwise(group, list.reason);
-  if (!program || program->shape.elements() == 0) return list;
-  for (const Layout& layout : offered_layouts(program->shape)) {
-    if (!readable(*program, layout)) continue;
-    Tactic tactic;
-    tactic.kernel = "elementwise";
-    tactic.inputs.resize(node.inputs().size());
-    for (const ProgramInput& input : program->inputs)
-      if (input.operand.is_input())
-        tactic.inputs[input.operand.index] = stored(input.layout(layout, program->shape.rank()));
-    if (!has_packed_types(*program)) take_strided(*program, layout, tactic); // packed slices may share bytes
-    share_storages(node, tactic);
-    for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
-    tactic.in_place = replaceable(*program);
-    const double elements = static_cast<double>(program->shape.elements());
-    const double moving = seconds_of({.bytes = bytes_of(*program), .threads = target.threads}, target);
-    tactic.estimate = moving + elements * nanoseconds_of(*program) * 1e-9 / target.threads;
-    list.tactics.push_back(std::move(tactic));
+  const auto plain = compile_elementwise(group, list.reason);
+  if (!plain || plain->shape.elements() == 0) return list;
+  for (const std::optional<DType> kept : stored_types(DType::f32, target)) {
+    const auto program = stored_as(*plain, kept);
+    if (!program) continue;
+    for (const Layout& layout : offered_layouts(program->shape))
+      if (readable(*program, layout)) list.tactics.push_back(tactic_of(*program, node, layout, kept, target));
   }
   return list;
 }
@@ -342,7 +393,8 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   auto program = compile_elementwise(p.group, reason);
   check_taken(program && program->shape.elements() > 0 && readable(*program, p.tactic.outputs.at(0).layout),
               p, reason);
-  return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic, p.target.threads);
+  return std::make_unique<ElementwiseKernel>(stored_by(std::move(*program), p.tactic), p.tactic,
+                                             p.target.threads);
 }
 
 bool elementwise_fuses(const Group& group, const Target&) {

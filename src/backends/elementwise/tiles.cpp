@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/bf16.h"
 #include "backends/storage_layout.h"
 
 namespace lanner {
@@ -58,6 +59,7 @@ void OperandWalk::fetch(const T* operand, std::int64_t first, std::int64_t count
 }
 
 template void OperandWalk::fetch(const float*, std::int64_t, std::int64_t, float*) const;
+template void OperandWalk::fetch(const Bf16*, std::int64_t, std::int64_t, float*) const;
 template void OperandWalk::fetch(const bool*, std::int64_t, std::int64_t, float*) const;
 template void OperandWalk::fetch(const std::int8_t*, std::int64_t, std::int64_t, float*) const;
 template void OperandWalk::fetch(const std::uint8_t*, std::int64_t, std::int64_t, float*) const;

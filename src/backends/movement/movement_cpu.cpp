@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/stored_types.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/movement/copy_box.h"
@@ -27,8 +28,8 @@ bool is_plain_copy(const Moves& moves, const GroupOp& op) {
 
 class MovementKernel final : public Kernel {
 public:
-  MovementKernel(Moves moves, const GroupOp& op, int threads)
-      : moves_(std::move(moves)), element_(bit_width(op.type().dtype()) / 8),
+  MovementKernel(Moves moves, const GroupOp& op, DType stored, int threads)
+      : moves_(std::move(moves)), element_(bit_width(stored) / 8),
         filled_(moves_.fill ? op.type().shape().elements() : 0), plain_(is_plain_copy(moves_, op)),
         threads_(threads) {}
 
@@ -85,6 +86,27 @@ std::vector<ValueLayouts> offered_layouts(const GroupOp& op, const Node& node) {
   return uniform_layouts(op);
 }
 
+/// `kept`: what values of f32 are stored as, unless it is a reorder, whose storages are given.
+Tactic tactic_of(const GroupOp& op, const Node& node, const ValueLayouts& layouts, const Moves& moves,
+                 std::optional<DType> kept, const Target& target) {
+  const bool reorder = op.kind() == "reorder";
+  Tactic tactic;
+  tactic.kernel = "movement";
+  tactic.inputs.resize(node.inputs().size());
+  for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
+    tactic.inputs[op.input(i).index] = reorder ? node.input(0)->storage : stored_as(layouts.inputs[i], kept);
+  for (const Layout& layout : layouts.outputs) tactic.outputs.push_back(stored_as(layout, kept));
+  if (reorder) tactic.outputs[0] = node.output(0)->storage;
+  take_strided(op, moves, tactic);
+  const bool within = reorder && (tactic.inputs[0].within || tactic.outputs[0].within);
+  const bool plain = is_plain_copy(moves, op) && !within;
+  if (plain) tactic.in_place = static_cast<int>(op.input(0).index);
+  const double bytes = static_cast<double>(op.type().shape().elements()) *
+                       static_cast<double>(bit_width(kept.value_or(op.type().dtype()))) / 8;
+  tactic.estimate = seconds_of({.bytes = bytes * (plain ? 1 : 3), .threads = target.threads}, target);
+  return tactic;
+}
+
 TacticList movement_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (!moves_whole_elements(group)) return list;
@@ -92,28 +114,20 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
   const bool reorder = op.kind() == "reorder";
   if (reorder) {
     const Storage &from = node.input(0)->storage, &to = node.output(0)->storage;
-    if (from.dtype != to.dtype || !same_quantization(from, to)) return list;
-    if (from.dtype && bit_width(*from.dtype) != bit_width(op.type().dtype())) return list;
+    const DType own = op.type().dtype();
+    if (stored_type(from, own) != stored_type(to, own) || !same_quantization(from, to)) return list;
+    const std::size_t bits = bit_width(stored_type(from, own));
+    if (bits < 8) return list;
   }
-  for (const ValueLayouts& layouts : offered_layouts(op, node)) {
-    const auto moves = moves_at(op, layouts);
-    if (!moves) continue;
-    Tactic tactic;
-    tactic.kernel = "movement";
-    tactic.inputs.resize(node.inputs().size());
-    for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
-      tactic.inputs[op.input(i).index] = reorder ? node.input(0)->storage : stored(layouts.inputs[i]);
-    for (const Layout& layout : layouts.outputs) tactic.outputs.push_back(stored(layout));
-    if (reorder) tactic.outputs[0] = node.output(0)->storage;
-    take_strided(op, *moves, tactic);
-    const bool within = reorder && (tactic.inputs[0].within || tactic.outputs[0].within);
-    const bool plain = is_plain_copy(*moves, op) && !within;
-    if (plain) tactic.in_place = static_cast<int>(op.input(0).index);
-    const double bytes = static_cast<double>(op.type().shape().elements()) *
-                         static_cast<double>(bit_width(op.type().dtype())) / 8;
-    tactic.estimate = seconds_of({.bytes = bytes * (plain ? 1 : 3), .threads = target.threads}, target);
-    list.tactics.push_back(std::move(tactic));
-  }
+  const auto types =
+      reorder ? std::vector<std::optional<DType>>{std::nullopt} : stored_types(op.type().dtype(), target);
+  for (const std::optional<DType> kept : types)
+    for (const ValueLayouts& layouts : offered_layouts(op, node)) {
+      const auto moves = moves_at(op, layouts);
+      // A value to fill with is stored as f32.
+      if (moves && !(kept && moves->fill_value))
+        list.tactics.push_back(tactic_of(op, node, layouts, *moves, kept, target));
+    }
   return list;
 }
 
@@ -122,7 +136,8 @@ std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
   auto moves = moves_at(op, layouts_of(op, p.tactic));
   check(moves.has_value(), ErrorCode::unsupported, "cpu: movement: {} in these layouts: build the plan again",
         op.kind());
-  return std::make_unique<MovementKernel>(std::move(*moves), op, p.target.threads);
+  const DType stored = stored_type(p.tactic.outputs.at(0), op.type().dtype());
+  return std::make_unique<MovementKernel>(std::move(*moves), op, stored, p.target.threads);
 }
 
 } // namespace

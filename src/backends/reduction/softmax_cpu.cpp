@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "backends/cpu/bf16.h"
 #include "backends/cpu/layouts.h"
+#include "backends/cpu/stored_types.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/reduction/softmax_columns.h"
@@ -91,13 +93,28 @@ private:
 
   void run_halves(const std::byte* from, std::byte* to, std::int64_t count) const {
     alignas(64) float floats[buffer];
-    const auto elements = static_cast<std::size_t>(count);
     const std::int64_t step = lines_.inner * width_;
-    for (std::int64_t r = 0; r < lines_.length; ++r)
-      cast_elements(type_, from + r * step, DType::f32, floats + r * count, elements);
+    if (lines_.inner == 1) { // one row
+      widen(from, floats, lines_.length);
+      run({floats, floats, 1, 1, lines_.length, 1});
+      return narrow(floats, to, lines_.length);
+    }
+    for (std::int64_t r = 0; r < lines_.length; ++r) widen(from + r * step, floats + r * count, count);
     run({floats, floats, count, count, lines_.length, count});
-    for (std::int64_t r = 0; r < lines_.length; ++r)
-      cast_elements(DType::f32, floats + r * count, type_, to + r * step, elements);
+    for (std::int64_t r = 0; r < lines_.length; ++r) narrow(floats + r * count, to + r * step, count);
+  }
+
+  void widen(const std::byte* from, float* to, std::int64_t count) const {
+    if (type_ == DType::bf16)
+      bf16_functions().read(reinterpret_cast<const Bf16*>(from), to, count);
+    else
+      cast_elements(type_, from, DType::f32, to, static_cast<std::size_t>(count));
+  }
+  void narrow(const float* from, std::byte* to, std::int64_t count) const {
+    if (type_ == DType::bf16)
+      bf16_functions().write(from, reinterpret_cast<Bf16*>(to), count);
+    else
+      cast_elements(DType::f32, from, type_, to, static_cast<std::size_t>(count));
   }
 
   Lines lines_;
@@ -119,30 +136,36 @@ bool takes(const Group& group, std::string& reason) {
   return false;
 }
 
+Tactic tactic_of(const GroupOp& op, const Node& node, const Layout& layout, const Lines& lines,
+                 std::optional<DType> kept, const Target& target) {
+  const auto elements = static_cast<double>(op.type().shape().elements());
+  Tactic tactic;
+  tactic.kernel = "softmax";
+  tactic.accumulates = DType::f32;
+  tactic.inputs.resize(node.inputs().size());
+  tactic.inputs[op.input(0).index] = stored_as(layout, kept);
+  tactic.outputs = {stored_as(layout, kept)};
+  if (!op.input(0).constant) tactic.in_place = static_cast<int>(op.input(0).index);
+  // An exponential; with few columns only some lanes are used.
+  const double of_element =
+      lines.inner == 1 || lines.inner >= 16 ? 40 : 640.0 / static_cast<double>(lines.inner);
+  tactic.estimate = seconds_of({.operations = of_element * elements,
+                                .bytes = 2 * plain_bytes(*node.output()) / (kept ? 2 : 1),
+                                .threads = target.threads},
+                               target);
+  return tactic;
+}
+
 TacticList softmax_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   if (!takes(group, list.reason)) return list;
   const GroupOp& op = group.ops().front();
-  const auto elements = static_cast<double>(op.type().shape().elements());
-  for (const Layout& layout : offered_layouts(op.input(0).shape())) {
-    const auto lines = lines_of(op, layout);
-    if (!lines || !fits_type(*lines, op.input(0).dtype())) continue;
-    Tactic tactic;
-    tactic.kernel = "softmax";
-    tactic.accumulates = DType::f32;
-    tactic.inputs.resize(node.inputs().size());
-    tactic.inputs[op.input(0).index] = stored(layout);
-    tactic.outputs = {stored(layout)};
-    if (!op.input(0).constant) tactic.in_place = static_cast<int>(op.input(0).index);
-    // An exponential; with few columns only some lanes are used.
-    const double of_element =
-        lines->inner == 1 || lines->inner >= 16 ? 40 : 640.0 / static_cast<double>(lines->inner);
-    tactic.estimate = seconds_of({.operations = of_element * elements,
-                                  .bytes = 2 * plain_bytes(*node.output()),
-                                  .threads = target.threads},
-                                 target);
-    list.tactics.push_back(std::move(tactic));
-  }
+  for (const std::optional<DType> kept : stored_types(op.input(0).dtype(), target))
+    for (const Layout& layout : offered_layouts(op.input(0).shape())) {
+      const auto lines = lines_of(op, layout);
+      if (lines && fits_type(*lines, kept.value_or(op.input(0).dtype())))
+        list.tactics.push_back(tactic_of(op, node, layout, *lines, kept, target));
+    }
   return list;
 }
 
@@ -150,11 +173,12 @@ std::unique_ptr<Kernel> softmax_prepare(const Preparation& p) {
   std::string reason;
   check_taken(takes(p.group, reason), p, reason);
   const GroupOp& op = p.group.ops().front();
-  const auto lines = lines_of(op, p.tactic.inputs.at(op.input(0).index).layout);
-  check(lines && fits_type(*lines, op.input(0).dtype()), ErrorCode::unsupported,
+  const Storage& storage = p.tactic.inputs.at(op.input(0).index);
+  const auto lines = lines_of(op, storage.layout);
+  const DType type = stored_type(storage, op.input(0).dtype());
+  check(lines && fits_type(*lines, type), ErrorCode::unsupported,
         "cpu: softmax in this layout: build the plan again");
-  return std::make_unique<SoftmaxKernel>(*lines, op.input(0).dtype(), op.kind() == "log_softmax",
-                                         p.target.threads);
+  return std::make_unique<SoftmaxKernel>(*lines, type, op.kind() == "log_softmax", p.target.threads);
 }
 
 } // namespace
