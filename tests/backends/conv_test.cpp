@@ -25,6 +25,11 @@ TEST_P(Conv, agrees_with_the_reference) {
   expect_offered(check_tactics(plain(GetParam())), {"reference/reference", "onednn/conv"});
 }
 
+TEST_P(Conv, stores_bf16) {
+  if (const std::string missing = missing_bf16_products(); !missing.empty()) GTEST_SKIP() << missing;
+  expect_offered(check_tactics(plain(GetParam()), storing_bf16()), {"onednn/conv_bf16"});
+}
+
 INSTANTIATE_TEST_SUITE_P(shapes, Conv, testing::ValuesIn(test::conv_cases));
 const ConvCase more_conv_cases[] = {
     {"[1, 20, 9, 9]", "[20, 1, 5, 5]", "group = 20, auto_pad = \"SAME_UPPER\""},

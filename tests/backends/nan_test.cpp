@@ -47,7 +47,8 @@ TacticCheck on_gpu() {
 class NanPools : public testing::TestWithParam<const char*> {};
 TEST_P(NanPools, stays) {
   for (const char* shape : {"[1, 16, 9, 9]", "[2, 5, 14, 15]", "[2, 33, 20, 20]"})
-    check(with_nan(shape) + fmt::format("%y: f32[*] = {}\n}}", GetParam()));
+    for (const TacticCheck& how : {TacticCheck{}, storing_bf16()})
+      check(with_nan(shape) + fmt::format("%y: f32[*] = {}\n}}", GetParam()), how);
 }
 INSTANTIATE_TEST_SUITE_P(
     calls, NanPools,
@@ -109,6 +110,18 @@ TEST(InfiniteEpilogues, stay) {
         bound));
     expect_offered(ran, {"onednn/conv"});
   }
+}
+
+TEST_P(NanEpilogues, stored_as_bf16_stay) {
+  if (const std::string missing = missing_bf16_products(); !missing.empty()) GTEST_SKIP() << missing;
+  check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}", "[2, 24, 6, 6]",
+              GetParam()),
+        storing_bf16());
+  check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
+              "[1, 20, 9, 9]", GetParam()),
+        storing_bf16());
+  check(fused("[40, 33]", "[33, 24]", "matmul(%xi, %wi)", "[40, 24]", GetParam()), storing_bf16());
+  check(fused("[3, 20, 16]", "[3, 16, 20]", "matmul(%xi, %wi)", "[3, 20, 20]", GetParam()), storing_bf16());
 }
 
 TEST_P(NanEpilogues, of_products_stay) {

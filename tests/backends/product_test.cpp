@@ -20,15 +20,28 @@ void PrintTo(const ProductCase& c, std::ostream* out) {
 
 class Products : public testing::TestWithParam<ProductCase> {};
 
-TEST_P(Products, agree_with_the_reference) {
-  const ProductCase& c = GetParam();
+std::string product_text(const ProductCase& c) {
   const std::string constant =
       fmt::format("%b: f32{} = constant() {{value = random(f32{}, seed = 5, std = 0.3)}}\n", c.b, c.b);
-  const auto ran = check_tactics(fmt::format(
+  return fmt::format(
       "graph @g(%a: f32{}{}) -> (%y: f32[*] as \"y\") {{\n{}%y: f32[*] = {}(%a, %b) {{{}}}\n}}", c.a,
-      c.constant_b ? "" : fmt::format(", %b: f32{}", c.b), c.constant_b ? constant : "", c.op, c.attributes));
+      c.constant_b ? "" : fmt::format(", %b: f32{}", c.b), c.constant_b ? constant : "", c.op, c.attributes);
+}
+
+TEST_P(Products, agree_with_the_reference) {
+  const ProductCase& c = GetParam();
+  const auto ran = check_tactics(product_text(c));
   expect_offered(ran, {"reference/reference", "onednn/matmul"});
   expect_offered(ran, c.kernels);
+}
+
+TEST_P(Products, store_bf16) {
+  if (const std::string missing = missing_bf16_products(); !missing.empty()) GTEST_SKIP() << missing;
+  const ProductCase& c = GetParam();
+  const auto ran = check_tactics(product_text(c), storing_bf16());
+  expect_offered(ran, {"onednn/matmul_bf16"});
+  const bool packed = std::ranges::find(c.kernels, "onednn/inner_product") != c.kernels.end();
+  if (packed && c.constant_b) expect_offered(ran, {"onednn/inner_product_bf16"});
 }
 
 /// Products with one matrix for all rows of the other operand.
@@ -80,6 +93,25 @@ INSTANTIATE_TEST_SUITE_P(bodies, ProductTails,
                                          "%s: f32[*] = add(%oi, %m)\n%r: f32[*] = gelu(%s)\n",
                                          "%s: f32[*] = add(%m, %oi)\n%r: f32[*] = tanh(%s)\n",
                                          "%s: f32[*] = mul(%m, %oi)\n%r: f32[*] = sigmoid(%s)\n"));
+
+TEST_P(ProductTails, store_bf16) {
+  if (const std::string missing = missing_bf16_products(); !missing.empty()) GTEST_SKIP() << missing;
+  const auto ran =
+      check_tactics(fused_product("[8, 64]", "[64, 48]", "[48]",
+                                  std::string("%m: f32[*] = matmul(%ai, %bi)\n") + GetParam(), true),
+                    storing_bf16());
+  expect_offered(ran, {"onednn/inner_product_bf16", "onednn/matmul_bf16"});
+}
+
+TEST(ProductTail, adds_full_operands_of_bf16) {
+  if (const std::string missing = missing_bf16_products(); !missing.empty()) GTEST_SKIP() << missing;
+  const auto ran = check_tactics(
+      fused_product("[150, 64]", "[64, 48]", "[150, 48]",
+                    "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = add(%m, %oi)\n%r: f32[*] = relu(%s)\n",
+                    false),
+      storing_bf16());
+  expect_offered(ran, {"onednn/inner_product_bf16"});
+}
 
 TEST(ProductTail, adds_full_operands) {
   for (const char* rows : {"8", "150"}) {

@@ -21,6 +21,7 @@ constexpr std::size_t channel_axis = 1;
 /// The anchor's operands, shapes and epilogue.
 struct Conv {
   bool transposed;
+  DType type; ///< That values of f32 are stored in: f32 or bf16.
   Operand src, weights, bias;
   Shape input, filter, output;
   std::int64_t groups;
@@ -89,10 +90,10 @@ std::optional<Layout> weight_layout(const Conv& conv, const Layout& own) {
   return canonical(result, conv.filter);
 }
 
-std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& reason) {
+std::optional<Conv> read_conv(const Group& group, bool transposed, DType type, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != (transposed ? "conv_transpose" : "conv")) return std::nullopt;
-  Conv conv{transposed, op.input(0), op.input(1), op.input(2), {}, {}, {}, 1, {}, {}};
+  Conv conv{transposed, type, op.input(0), op.input(1), op.input(2), {}, {}, {}, 1, {}, {}};
   conv.input = conv.src.shape();
   conv.filter = conv.weights.shape();
   conv.output = op.type().shape();
@@ -130,11 +131,11 @@ struct Candidate {
 /// `packed`: the weights' layout, where it is fixed already.
 Candidate make(const Conv& conv, const Variant& variant, const std::optional<Desc>& packed = {}) {
   Candidate candidate;
-  const auto src = describe(conv.input, variant.src, DType::f32),
-             dst = describe(conv.output, variant.dst, DType::f32);
-  auto post = post_ops(conv.epilogue, variant.residual, conv.output, variant.dst, channel_axis);
+  const auto src = describe(conv.input, variant.src, conv.type),
+             dst = describe(conv.output, variant.dst, conv.type);
+  auto post = post_ops(conv.epilogue, variant.residual, conv.output, variant.dst, channel_axis, conv.type);
   if (!src || !dst || !post) return candidate;
-  const auto weights = packed ? packed : describe_any(conv.weight_dims(), DType::f32);
+  const auto weights = packed ? packed : describe_any(conv.weight_dims(), conv.type);
   const auto bias = describe(Shape{conv.output[1]}, {}, DType::f32);
   if (!weights || !bias) return candidate;
   const auto make_descriptor = conv.transposed ? deconvolution : convolution;
@@ -164,10 +165,10 @@ std::optional<Tactic> to_tactic(const Conv& conv, const Node& node, const Varian
                                 const Candidate& candidate, const Implementation& implementation,
                                 const Layout& weights, std::string_view kernel) {
   OperandStorages storages(node.inputs().size());
-  storages.ask(conv.src, stored(canonical(variant.src, conv.input)));
-  storages.ask(conv.weights, stored(weights));
+  storages.ask(conv.src, stored_real(canonical(variant.src, conv.input), conv.type));
+  storages.ask(conv.weights, stored_real(weights, conv.type));
   storages.ask(conv.bias, {});
-  if (!ask_operands(conv.epilogue, variant.dst, conv.output, storages)) return std::nullopt;
+  if (!ask_operands(conv.epilogue, variant.dst, conv.output, storages, conv.type)) return std::nullopt;
   Tactic tactic;
   tactic.kernel = kernel;
   ConfigText config;
@@ -176,7 +177,7 @@ std::optional<Tactic> to_tactic(const Conv& conv, const Node& node, const Varian
   config.set("residual", static_cast<std::int64_t>(variant.residual));
   tactic.config = config.bytes();
   tactic.inputs = storages.take();
-  tactic.outputs = {stored(canonical(variant.dst, conv.output))};
+  tactic.outputs = {stored_real(canonical(variant.dst, conv.output), conv.type)};
   tactic.accumulates = DType::f32;
   if (candidate.post.added) {
     tactic.in_place = static_cast<int>(*candidate.post.added);
@@ -205,21 +206,30 @@ double operations_by(const Implementation& implementation, const Conv& conv) {
   return conv.operations() + of_element * elements;
 }
 
-template<bool transposed>
+/// The name of the kernels.
+std::string_view kernel_of(const Conv& conv) {
+  if (conv.type == DType::bf16) return "conv_bf16";
+  return conv.transposed ? "conv_transpose" : "conv";
+}
+
+template<bool transposed, DType type>
 TacticList conv_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
-  const auto conv = read_conv(group, transposed, list.reason);
+  if (type == DType::bf16 && !takes_bf16(target)) return list;
+  const auto conv = read_conv(group, transposed, type, list.reason);
   if (!conv) return list;
   const ThreadCount count(target.threads);
-  const std::string_view kernel = transposed ? "conv_transpose" : "conv";
+  const std::string_view kernel = kernel_of(*conv);
   const double bytes =
-      4.0 * (static_cast<double>(conv->input.elements()) + static_cast<double>(conv->filter.elements()) +
-             static_cast<double>(conv->output.elements()));
+      static_cast<double>(bit_width(type)) / 8 *
+      (static_cast<double>(conv->input.elements()) + static_cast<double>(conv->filter.elements()) +
+       static_cast<double>(conv->output.elements()));
   double slower = 1;
   for (const Variant& variant : variants(*conv)) {
     const Candidate candidate = make(*conv, variant);
     if (candidate.post.added && reads_twice(group, *candidate.post.added)) continue;
-    for (const Implementation& implementation : implementations(candidate.descriptor, 2)) {
+    for (const Implementation& implementation :
+         implementations(candidate.descriptor, type == DType::bf16 ? 3 : 2)) {
       // oneDNN 2.6's gemm convolution misplaces operands in channels-last results, and is slower than the
       // others there.
       if (!variant.dst.row_major() && is_by_gemm(implementation)) continue;
@@ -228,9 +238,10 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
       if (!weights || (!conv->weights.is_input() && !weights->row_major())) continue;
       auto tactic = to_tactic(*conv, node, variant, candidate, implementation, *weights, kernel);
       if (!tactic) continue;
-      const double cost = seconds_of(
-          {.operations = operations_by(implementation, *conv), .bytes = bytes, .threads = target.threads},
-          target);
+      const double cost = seconds_of({.operations = operations_by(implementation, *conv) / speedup_of(type),
+                                      .bytes = bytes,
+                                      .threads = target.threads},
+                                     target);
       tactic->estimate = cost * slower * (variant.residual == Residual::read ? 1.05 : 1);
       list.tactics.push_back(std::move(*tactic));
       slower += 0.1;
@@ -262,10 +273,10 @@ Deferred unhidden(Conv conv, const Variant& variant, const Implementation& chose
   return {taken, arguments_of(conv, taken, std::move(candidate.post.arguments)), threads};
 }
 
-template<bool transposed>
+template<bool transposed, DType type>
 std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   std::string reason;
-  const auto conv = read_conv(p.group, transposed, reason);
+  const auto conv = read_conv(p.group, transposed, type, reason);
   check(conv.has_value(), ErrorCode::internal, "onednn: conv: {}", reason);
   const ConfigText config(p.tactic.config);
   const Variant variant{Layout::parse(config.text("src")), Layout::parse(config.text("dst")),
@@ -292,21 +303,24 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
       threads);
   if (!hides_nan(conv->epilogue)) return fast;
   return guarded(std::move(fast), anchor_and_steps(unhidden(*conv, variant, chosen, threads), conv->epilogue,
-                                                   conv->output, variant.dst, channel_axis));
+                                                   conv->output, variant.dst, channel_axis, type));
 }
 
 template<bool transposed>
 bool conv_fuses(const Group& group, const Target&) {
   std::string reason;
-  const auto conv = read_conv(group, transposed, reason);
+  const auto conv = read_conv(group, transposed, DType::f32, reason);
   return conv && post_ops(conv->epilogue, Residual::none, conv->output, {}, channel_axis).has_value();
 }
 
 } // namespace
 
-extern const KernelFamily conv_family{"conv", swept_versions, conv_tactics<false>, conv_prepare<false>,
-                                      conv_fuses<false>};
-extern const KernelFamily conv_transpose_family{"conv_transpose", swept_versions, conv_tactics<true>,
-                                                conv_prepare<true>, conv_fuses<true>};
+extern const KernelFamily conv_family{"conv", swept_versions, conv_tactics<false, DType::f32>,
+                                      conv_prepare<false, DType::f32>, conv_fuses<false>};
+extern const KernelFamily conv_transpose_family{"conv_transpose", swept_versions,
+                                                conv_tactics<true, DType::f32>,
+                                                conv_prepare<true, DType::f32>, conv_fuses<true>};
+extern const KernelFamily conv_bf16_family{"conv_bf16", KernelTrust::none(), conv_tactics<false, DType::bf16>,
+                                           conv_prepare<false, DType::bf16>};
 
 } // namespace lanner::onednn

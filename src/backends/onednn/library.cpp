@@ -9,6 +9,7 @@
 
 #include <lanner/error.h>
 
+#include "backends/cpu/stored_types.h"
 #include "base/check.h"
 
 namespace lanner::onednn {
@@ -147,13 +148,35 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+/// Whether oneDNN uses all of this instruction set's bits.
+static bool uses(dnnl::cpu_isa wanted) {
+  const auto bits = static_cast<unsigned>(wanted);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
+
 bool has_avx512() {
-  static const bool result = [] {
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return (static_cast<unsigned>(isa) & static_cast<unsigned>(dnnl::cpu_isa::avx512_core)) ==
-           static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  }();
+  static const bool result = uses(dnnl::cpu_isa::avx512_core);
   return result;
+}
+
+bool has_bf16() {
+  static const bool result = uses(dnnl::cpu_isa::avx512_core_bf16);
+  return result;
+}
+
+bool has_vnni() {
+  static const bool result = uses(dnnl::cpu_isa::avx512_core_vnni);
+  return result;
+}
+
+bool takes_bf16(const Target& target) {
+  return has_bf16() && stored_types(DType::f32, target).size() > 1;
+}
+
+double speedup_of(DType type) {
+  constexpr double by_avx512 = 1.8, by_amx = 6;
+  if (type == DType::f32) return 1;
+  return uses(dnnl::cpu_isa::avx512_core_amx) ? by_amx : by_avx512;
 }
 
 dnnl::memory::data_type data_type(DType type) {
@@ -431,6 +454,28 @@ bool append(dnnl::post_ops& ops, const ActivationCall& a) {
     return append_eltwise(ops, Algorithm::eltwise_hardswish, third ? 1.0F / 6 : 0, third ? 0.5F : 0);
   if (a.is("softplus")) return append_eltwise(ops, Algorithm::eltwise_soft_relu, third ? 1.0F : 0);
   return false;
+}
+
+bool set_output_scales(dnnl::primitive_attr& attr, const std::vector<float>& scales) {
+#if DNNL_VERSION_MAJOR >= 3
+  // Scales are arguments of the run there, and apply before the bias.
+  static_cast<void>(attr);
+  static_cast<void>(scales);
+  return false;
+#else
+  constexpr int by_column = 1 << 1;
+  attr.set_output_scales(by_column, scales);
+  return true;
+#endif
+}
+
+void set_source_zero(dnnl::primitive_attr& attr, int zero) {
+#if DNNL_VERSION_MAJOR >= 3
+  static_cast<void>(zero);
+  attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
+#else
+  attr.set_zero_points(DNNL_ARG_SRC, 0, {zero});
+#endif
 }
 
 dnnl::primitive_attr attributes(const dnnl::post_ops& ops) {

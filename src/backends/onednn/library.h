@@ -13,6 +13,7 @@
 #include <lanner/shape.h>
 
 #include "backends/epilogue.h"
+#include "graph/target.h"
 
 namespace lanner::onednn {
 
@@ -23,6 +24,14 @@ using Dims = dnnl::memory::dims;
 const dnnl::engine& engine();
 /// Whether oneDNN uses AVX-512 here.
 bool has_avx512();
+/// Whether it multiplies bf16 by instructions of the processor (AVX512-BF16, AMX).
+bool has_bf16();
+/// Whether it multiplies bytes without sums that saturate (AVX512-VNNI, AMX).
+bool has_vnni();
+/// Whether values of f32 may be stored as bf16 on this target, and oneDNN multiplies it.
+bool takes_bf16(const Target& target);
+/// Operations of products of values stored in this type in the time of one of f32, about: for estimates.
+double speedup_of(DType type);
 /// Throws Error{unsupported} for types that oneDNN does not know.
 dnnl::memory::data_type data_type(DType type);
 
@@ -93,6 +102,11 @@ bool append(dnnl::post_ops& ops, const ActivationCall& activation);
 /// implementations, with entries of others that it considers equal, so that the iteration would depend on
 /// what had run before.
 void keep_no_primitives();
+
+/// What sums of bytes are multiplied with, by column: one number, or one each. False: not in this version.
+bool set_output_scales(dnnl::primitive_attr& attr, const std::vector<float>& scales);
+/// The zero point of the first operand.
+void set_source_zero(dnnl::primitive_attr& attr, int zero);
 
 /// Attributes with a user-provided scratchpad.
 dnnl::primitive_attr attributes(const dnnl::post_ops& ops = {});

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "backends/cpu/bf16.h"
 #include "backends/elementwise/instruction.h"
 #include "backends/elementwise/tiles.h"
 #include "backends/storage_layout.h"
@@ -55,11 +56,13 @@ struct Step {
   Operand operand; ///< Of a binary step: the input, where it is one.
   Tensor constant; ///< ... and otherwise the constant.
   std::optional<OperandWalk> walk;
+  bool bf16 = false;                ///< Whether the operand is stored so.
   std::int64_t padded_channels = 0; ///< For a per-channel operand, which itself has no padding.
   std::int64_t channels = 0;
 };
 
-Step step_of(const EpilogueStep& step, const Shape& result, const Layout& layout, std::size_t channel_axis) {
+Step step_of(const EpilogueStep& step, const Shape& result, const Layout& layout, std::size_t channel_axis,
+             DType type) {
   if (!step.binary)
     return {step.activation.formula, {step.activation.alpha, step.activation.beta}, {}, {}, {}};
   Step made{&formula_of(*step.binary), {}, step.operand, {}, {}};
@@ -71,6 +74,7 @@ Step step_of(const EpilogueStep& step, const Shape& result, const Layout& layout
     made.padded_channels = layout.padded(result)[channel_axis];
   }
   made.walk.emplace(result, layout, shape);
+  made.bf16 = step.spread == Spread::full && type == DType::bf16;
   made.operand.value = nullptr;
   made.operand.constant = nullptr;
   return made;
@@ -78,35 +82,36 @@ Step step_of(const EpilogueStep& step, const Shape& result, const Layout& layout
 
 class StepsKernel final : public Kernel {
 public:
-  StepsKernel(const Deferred& anchor, std::vector<Step> steps, Shape result, Layout layout)
+  StepsKernel(const Deferred& anchor, std::vector<Step> steps, Shape result, Layout layout, DType type)
       : anchor_(anchor.descriptor, anchor.arguments, anchor.threads), steps_(std::move(steps)),
-        result_(std::move(result)), layout_(std::move(layout)), threads_(anchor.threads),
+        result_(std::move(result)), layout_(std::move(layout)), type_(type), threads_(anchor.threads),
         total_(layout_.padded(result_).elements()) {}
 
   std::size_t workspace() const override { return anchor_.workspace(); }
 
   void launch(const Launch& launch) const override {
     anchor_.launch(launch);
-    auto* const y = static_cast<float*>(launch.outputs[0]);
+    void* const y = launch.outputs[0];
     std::vector<std::vector<float>> channels(steps_.size());
-    std::vector<const float*> operands(steps_.size());
+    std::vector<const void*> operands(steps_.size());
     for (std::size_t i = 0; i < steps_.size(); ++i) operands[i] = operand_of(steps_[i], launch, channels[i]);
     parallel_for(threads_, 0, (total_ + tile_size - 1) / tile_size, tiles_of_a_share,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t tile = begin; tile < end; ++tile)
                      run(y, operands, tile * tile_size, std::min(tile_size, total_ - tile * tile_size));
                  });
-    clear_padding(y, layout_, result_, sizeof(float));
+    clear_padding(y, layout_, result_, bit_width(type_) / 8);
   }
 
 private:
   static constexpr std::int64_t tile_size = 512, tiles_of_a_share = 32;
 
   /// `padded` stores a copy of a per-channel operand.
-  static const float* operand_of(const Step& step, const Launch& launch, std::vector<float>& padded) {
+  static const void* operand_of(const Step& step, const Launch& launch, std::vector<float>& padded) {
     if (!step.walk) return nullptr;
     const void* const bytes =
         step.operand.is_input() ? launch.inputs[step.operand.index] : step.constant.data();
+    if (step.bf16) return bytes;
     const auto* const values = static_cast<const float*>(bytes);
     if (step.padded_channels == step.channels) return values;
     padded.assign(values, values + step.channels);
@@ -114,15 +119,27 @@ private:
     return padded.data();
   }
 
-  void run(float* y, const std::vector<const float*>& operands, std::int64_t first,
-           std::int64_t count) const {
+  void run(void* y, const std::vector<const void*>& operands, std::int64_t first, std::int64_t count) const {
+    if (type_ == DType::f32) return apply(static_cast<float*>(y) + first, operands, first, count);
+    alignas(64) float results[tile_size];
+    Bf16* const stored = static_cast<Bf16*>(y) + first;
+    bf16_functions().read(stored, results, count);
+    apply(results, operands, first, count);
+    bf16_functions().write(results, stored, count);
+  }
+
+  /// Applies the steps to results from `first` on.
+  void apply(float* results, const std::vector<const void*>& operands, std::int64_t first,
+             std::int64_t count) const {
     alignas(64) float tile[tile_size];
     const TileFunctions functions = tile_functions();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Step& step = steps_[i];
-      if (step.walk) step.walk->fetch(operands[i], first, count, tile);
-      functions[*step.formula](y + first, y + first, step.walk ? tile : nullptr, nullptr, count,
-                               step.numbers);
+      if (step.walk && step.bf16)
+        step.walk->fetch(static_cast<const Bf16*>(operands[i]), first, count, tile);
+      else if (step.walk)
+        step.walk->fetch(static_cast<const float*>(operands[i]), first, count, tile);
+      functions[*step.formula](results, results, step.walk ? tile : nullptr, nullptr, count, step.numbers);
     }
   }
 
@@ -130,6 +147,7 @@ private:
   std::vector<Step> steps_;
   Shape result_;
   Layout layout_;
+  DType type_;
   int threads_;
   std::int64_t total_;
 };
@@ -159,13 +177,13 @@ std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> fast, std::function<std:
 
 std::function<std::unique_ptr<Kernel>()> anchor_and_steps(Deferred anchor, const Epilogue& epilogue,
                                                           const Shape& result, const Layout& layout,
-                                                          std::size_t channel_axis) {
+                                                          std::size_t channel_axis, DType type) {
   std::vector<Step> steps;
   for (std::size_t i = before_hiding(epilogue).size(); i < epilogue.size(); ++i)
-    steps.push_back(step_of(epilogue[i], result, layout, channel_axis));
-  return [anchor = std::move(anchor), steps = std::move(steps), result, layout] {
+    steps.push_back(step_of(epilogue[i], result, layout, channel_axis, type));
+  return [anchor = std::move(anchor), steps = std::move(steps), result, layout, type] {
     const ThreadCount count(anchor.threads);
-    return std::make_unique<StepsKernel>(anchor, steps, result, layout);
+    return std::make_unique<StepsKernel>(anchor, steps, result, layout, type);
   };
 }
 

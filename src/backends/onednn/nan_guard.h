@@ -28,10 +28,10 @@ struct Deferred {
 };
 
 /// `anchor`, which does the steps that before_hiding() returns, then the rest of `epilogue` by Lanner's own
-/// loops over the result, of shape `result` and stored in `layout`. `channel_axis` is what Spread::channel
-/// means.
+/// loops over the result, of shape `result` and stored in `layout` as `type`, f32 or bf16. `channel_axis` is
+/// what Spread::channel means.
 std::function<std::unique_ptr<Kernel>()> anchor_and_steps(Deferred anchor, const Epilogue& epilogue,
                                                           const Shape& result, const Layout& layout,
-                                                          std::size_t channel_axis);
+                                                          std::size_t channel_axis, DType type = DType::f32);
 
 } // namespace lanner::onednn

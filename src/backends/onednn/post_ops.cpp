@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "backends/cpu/stored_types.h"
 #include "backends/storage_layout.h"
 
 namespace lanner::onednn {
@@ -33,8 +34,8 @@ bool can_add_in_place(const EpilogueStep& step) {
 }
 
 std::optional<Desc> operand_desc(const EpilogueStep& step, const Shape& result, const Layout& layout,
-                                 std::size_t channel_axis) {
-  if (step.spread == Spread::full) return describe(result, layout, step.operand.dtype());
+                                 std::size_t channel_axis, DType type) {
+  if (step.spread == Spread::full) return describe(result, layout, type);
   Shape shape(std::vector<std::int64_t>(result.rank(), 1));
   if (step.spread == Spread::channel) shape[channel_axis] = result[channel_axis];
   return describe(shape, {}, step.operand.dtype());
@@ -58,7 +59,7 @@ bool adds_in_place(const Epilogue& epilogue) {
 }
 
 std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, const Shape& result,
-                                const Layout& layout, std::size_t channel_axis) {
+                                const Layout& layout, std::size_t channel_axis, DType type) {
   PostOps post;
   std::map<const Formula*, std::pair<float, float>> numbers;
   for (const EpilogueStep& step : epilogue) {
@@ -77,7 +78,7 @@ std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, con
       post.added = step.operand.index;
       continue;
     }
-    const auto desc = operand_desc(step, result, layout, channel_axis);
+    const auto desc = operand_desc(step, result, layout, channel_axis, type);
     if (!desc) return std::nullopt;
     const int place = post.ops.len();
     post.ops.append_binary(algorithm_of(*step.binary), *desc);
@@ -87,14 +88,18 @@ std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, con
   return post;
 }
 
+Storage stored_real(Layout layout, DType type) {
+  return stored_as(std::move(layout), type == DType::f32 ? std::nullopt : std::optional(type));
+}
+
 bool ask_operands(const Epilogue& epilogue, const Layout& layout, const Shape& result,
-                  OperandStorages& storages) {
+                  OperandStorages& storages, DType type) {
   for (const EpilogueStep& step : epilogue) {
     if (!step.binary) continue;
     const auto own = step.spread == Spread::full ? full_layout(layout, result, step.operand.shape())
                                                  : std::optional(Layout{});
     if (!own) return false;
-    storages.ask(step.operand, stored(*own));
+    storages.ask(step.operand, stored_real(*own, step.spread == Spread::full ? type : DType::f32));
   }
   return storages.agree();
 }

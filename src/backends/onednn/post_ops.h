@@ -23,13 +23,16 @@ struct PostOps {
 /// Whether some step adds a full-size input, so that Residual::in_place applies.
 bool adds_in_place(const Epilogue& epilogue);
 
-/// `result` is the output's shape, `layout` its storage (shared by full-size operands), `channel_axis` the
-/// axis of Spread::channel. Nothing when a step has no post-operation.
+/// `result` is the output's shape, `layout` and `type` its storage (shared by full-size operands),
+/// `channel_axis` the axis of Spread::channel. Nothing when a step has no post-operation.
 std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, const Shape& result,
-                                const Layout& layout, std::size_t channel_axis);
+                                const Layout& layout, std::size_t channel_axis, DType type = DType::f32);
 
 /// Requests the storages of the epilogue's operands. False where they conflict.
 bool ask_operands(const Epilogue& epilogue, const Layout& layout, const Shape& result,
-                  OperandStorages& storages);
+                  OperandStorages& storages, DType type = DType::f32);
+
+/// The storage of a value of f32 that is kept as `type`.
+Storage stored_real(Layout layout, DType type);
 
 } // namespace lanner::onednn

@@ -3,6 +3,7 @@
 #include "backends/estimate.h"
 #include "backends/onednn/implementations.h"
 #include "backends/onednn/nan_guard.h"
+#include "backends/onednn/post_ops.h"
 #include "backends/reduction/reduction.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
@@ -19,9 +20,9 @@ const Backend* keeper_of(const SinglePrimitive& single, const GroupOp& op) {
 /// values; for nodes with one operand. Reads the node while running, as the reference kernels do.
 class PlainKernel final : public Kernel {
 public:
-  PlainKernel(const Backend& backend, std::string kernel, const Node& node, const Target& target, Layout from,
-              Layout to)
-      : node_(node), from_(std::move(from)), to_(std::move(to)) {
+  PlainKernel(const Backend& backend, std::string kernel, const Node& node, const Target& target, DType type,
+              Layout from, Layout to)
+      : node_(node), type_(type), from_(std::move(from)), to_(std::move(to)) {
     Tactic plain;
     plain.kernel = std::move(kernel);
     plain.inputs.resize(node.inputs().size());
@@ -32,19 +33,20 @@ public:
   void launch(const Launch& launch) const override {
     const Shape in = node_.input(0)->type.shape(), out = node_.output()->type.shape();
     Tensor x = Tensor::allocate(DType::f32, in), y = Tensor::allocate(DType::f32, out);
-    copy_tensor(Tensor::wrap(const_cast<void*>(launch.inputs[0]), DType::f32, in, nullptr, from_), x);
+    copy_tensor(Tensor::wrap(const_cast<void*>(launch.inputs[0]), type_, in, nullptr, from_), x);
     std::vector<const void*> inputs(launch.inputs.begin(), launch.inputs.end());
     std::vector<void*> outputs(launch.outputs.begin(), launch.outputs.end());
     inputs[0] = x.data();
     outputs[0] = y.data();
     kernel_->launch({inputs, outputs, nullptr, launch.stream});
-    Tensor result = Tensor::wrap(launch.outputs[0], DType::f32, out, nullptr, to_);
+    Tensor result = Tensor::wrap(launch.outputs[0], type_, out, nullptr, to_);
     copy_tensor(y, result);
-    clear_padding(launch.outputs[0], to_, out, sizeof(float));
+    clear_padding(launch.outputs[0], to_, out, bit_width(type_) / 8);
   }
 
 private:
   const Node& node_;
+  DType type_;
   Layout from_, to_;
   std::unique_ptr<Kernel> kernel_;
 };
@@ -54,6 +56,7 @@ private:
 TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,
                           const Target& target) {
   TacticList list;
+  if (single.type == DType::bf16 && !takes_bf16(target)) return list;
   if (group.ops().size() != 1 || !single.takes(group, list.reason)) return list;
   const GroupOp& op = group.ops().front();
   const Shape input = op.input(0).shape(), output = op.type().shape();
@@ -61,7 +64,8 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
   // Where it hides a NaN another kernel of the node runs.
   if (keeper_of(single, op) && op.node != &node) return list;
   const ThreadCount count(target.threads);
-  const double bytes = 4.0 * (static_cast<double>(input.elements()) + static_cast<double>(output.elements()));
+  const double bytes = static_cast<double>(bit_width(single.type)) / 8 *
+                       (static_cast<double>(input.elements()) + static_cast<double>(output.elements()));
   std::vector<Layout> layouts =
       single.any_rank ? std::vector<Layout>{Layout{}} : activation_layouts(input.rank());
   double slower = 1;
@@ -77,9 +81,9 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
       config.set("src", layout.to_string()).set("dst", to.to_string());
       tactic.config = config.bytes();
       tactic.inputs.resize(node.inputs().size());
-      tactic.inputs[op.input(0).index] = stored(canonical(layout, input));
+      tactic.inputs[op.input(0).index] = stored_real(canonical(layout, input), single.type);
       tactic.outputs.resize(node.outputs().size());
-      tactic.outputs[0] = stored(canonical(to, output));
+      tactic.outputs[0] = stored_real(canonical(to, output), single.type);
       tactic.estimate = seconds_of({.bytes = bytes, .threads = target.threads}, target) * slower;
       list.tactics.push_back(std::move(tactic));
       slower += 0.1;
@@ -106,10 +110,10 @@ std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Prep
                                           p.target.threads);
   const Backend* const keeper = keeper_of(single, op);
   if (!keeper) return fast;
-  return guarded(std::move(fast),
-                 [keeper, kernel = std::string(single.kernel), &node = p.node, target = p.target, from, to] {
-                   return std::make_unique<PlainKernel>(*keeper, kernel, node, target, from, to);
-                 });
+  return guarded(std::move(fast), [keeper, kernel = std::string(single.kernel), &node = p.node,
+                                   target = p.target, type = single.type, from, to] {
+    return std::make_unique<PlainKernel>(*keeper, kernel, node, target, type, from, to);
+  });
 }
 
 } // namespace lanner::onednn

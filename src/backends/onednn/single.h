@@ -26,6 +26,8 @@ struct SinglePrimitive {
   /// The backend whose kernel runs where oneDNN's may have returned a number for a NaN: its kernel of the
   /// same name, or the reference. Null: oneDNN's kernel hides none.
   const Backend* (*keeper)(const GroupOp& op) = nullptr;
+  /// What the primitive stores data of f32 in: f32 or bf16.
+  DType type = DType::f32;
 };
 
 TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,

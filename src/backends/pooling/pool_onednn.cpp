@@ -79,10 +79,10 @@ bool takes(const Group& group, std::string& reason) {
   return true;
 }
 
+template<DType type>
 Primitive make(const Group& group, const Layout& from, const Layout& to) {
   const GroupOp& op = group.ops().front();
-  const auto src = describe(op.input(0).shape(), from, DType::f32),
-             dst = describe(op.type().shape(), to, DType::f32);
+  const auto src = describe(op.input(0).shape(), from, type), dst = describe(op.type().shape(), to, type);
   if (!src || !dst) return {};
   using A = dnnl::algorithm;
   const A algorithm = !is_average(op)        ? A::pooling_max
@@ -97,7 +97,8 @@ const Backend* keeper(const GroupOp& op) {
   return is_average(op) ? nullptr : &reference_backend();
 }
 
-constexpr SinglePrimitive single{"pool", takes, make, false, keeper};
+constexpr SinglePrimitive single{"pool", takes, make<DType::f32>, false, keeper};
+constexpr SinglePrimitive narrow{"pool_bf16", takes, make<DType::bf16>, false, keeper, DType::bf16};
 
 } // namespace
 
@@ -105,5 +106,9 @@ extern const KernelFamily pool_family{
     "pool", swept_versions,
     [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
     [](const Preparation& p) { return single_prepare(single, p); }};
+extern const KernelFamily pool_bf16_family{
+    "pool_bf16", KernelTrust::none(),
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(narrow, n, g, t); },
+    [](const Preparation& p) { return single_prepare(narrow, p); }};
 
 } // namespace lanner::onednn

@@ -16,14 +16,21 @@ namespace lanner::onednn {
 
 namespace {
 
-std::optional<Product> read_product(const Group& group, std::string& reason) {
+/// A product whose matrices, result and full-size operands, f32 all, are stored in a type: f32 or bf16.
+struct StoredProduct : Product {
+  DType type = DType::f32;
+
+  std::size_t element() const { return bit_width(type) / 8; }
+};
+
+std::optional<StoredProduct> read_product(const Group& group, DType type, std::string& reason) {
   auto product = product_of(group, reason);
-  if (!product) return product;
+  if (!product) return std::nullopt;
   const bool reals = product->a.dtype() == DType::f32 && product->b.dtype() == DType::f32 &&
                      (!product->bias || product->bias.dtype() == DType::f32);
   const bool full = product->a.shape().elements() > 0 && product->b.shape().elements() > 0 &&
                     product->result.elements() > 0;
-  if (reals && full && product->result.rank() <= 6) return product;
+  if (reals && full && product->result.rank() <= 6) return StoredProduct{std::move(*product), type};
   reason = "supports non-empty f32 of rank 2 to 6";
   return std::nullopt;
 }
@@ -42,13 +49,13 @@ Layout swapped(Layout layout) {
 }
 
 /// One product, or one piece of it: so many rows of the result.
-Candidate make_inner(const Product& product, std::int64_t rows, const std::optional<Desc>& weights) {
+Candidate make_inner(const StoredProduct& product, std::int64_t rows, const std::optional<Desc>& weights) {
   Candidate candidate;
   const Shape flat{rows, product.columns()};
-  auto post = post_ops(product.epilogue, Residual::read, flat, {}, 1);
+  auto post = post_ops(product.epilogue, Residual::read, flat, {}, 1, product.type);
   if (!post) return candidate;
-  const auto src = describe(Shape{rows, product.depth()}, {}, DType::f32),
-             dst = describe(flat, {}, DType::f32);
+  const auto src = describe(Shape{rows, product.depth()}, {}, product.type),
+             dst = describe(flat, {}, product.type);
   const auto bias = describe(Shape{product.columns()}, {}, DType::f32);
   if (!src || !dst || !bias || !weights) return candidate;
   candidate.descriptor =
@@ -61,26 +68,28 @@ Candidate make_inner(const Product& product, std::int64_t rows, const std::optio
 }
 
 /// oneDNN's inner product takes weights as columns x depth and packs them as it chooses.
-std::optional<Desc> any_weights(const Product& product) {
-  return describe_any({product.columns(), product.depth()}, DType::f32);
+std::optional<Desc> any_weights(const StoredProduct& product) {
+  return describe_any({product.columns(), product.depth()}, product.type);
 }
 
-std::optional<Layout> inner_weights(const Product& product, const Implementation& implementation) {
+std::optional<Layout> inner_weights(const StoredProduct& product, const Implementation& implementation) {
   const auto own = layout_of(implementation.descriptor.weights_desc());
   if (!own) return std::nullopt;
   return canonical(product.transpose_b ? *own : swapped(*own), product.b.shape());
 }
 
-double bytes_of(const Product& product) {
-  return 4.0 *
+double bytes_of(const StoredProduct& product) {
+  return static_cast<double>(product.element()) *
          (static_cast<double>(product.b.shape().elements()) + static_cast<double>(product.result.elements()));
 }
 
 /// Byte strides between the units of a divided product. Nothing where an operand has no such stride.
-std::optional<UnitBytes> unit_bytes(const Product& product, std::int64_t of_a, std::int64_t of_b,
+std::optional<UnitBytes> unit_bytes(const StoredProduct& product, std::int64_t of_a, std::int64_t of_b,
                                     std::int64_t of_result) {
   UnitBytes bytes;
-  const auto size = [](std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); };
+  const auto size = [&](std::int64_t elements) {
+    return static_cast<std::size_t>(elements) * product.element();
+  };
   bytes.output = size(of_result);
   bool fits = bytes.add(product.a, size(of_a)) && bytes.add(product.b, size(of_b));
   if (product.bias) fits = fits && bytes.add(product.bias, 0);
@@ -89,19 +98,20 @@ std::optional<UnitBytes> unit_bytes(const Product& product, std::int64_t of_a, s
   return fits ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
-std::optional<UnitBytes> row_bytes(const Product& product) {
+std::optional<UnitBytes> row_bytes(const StoredProduct& product) {
   return unit_bytes(product, product.depth(), 0, product.columns());
 }
 
 /// Tactics of one product; a cut of size 0 means undivided.
 class ProductTactics {
 public:
-  ProductTactics(std::string_view kernel, const Node& node, const Product& product, const Target& target)
+  ProductTactics(std::string_view kernel, const Node& node, const StoredProduct& product,
+                 const Target& target)
       : kernel_(kernel), node_(node), product_(product), target_(target) {}
 
   void add(const Implementation& implementation, const Layout& a, const Layout& b, const Cut& cut,
            double slowness) {
-    auto storages = product_storages(product_, node_.inputs().size(), stored(a), stored(b));
+    auto storages = storages_of(a, b);
     if (!storages) return;
     ConfigText config;
     name_implementation(config, implementation);
@@ -110,12 +120,13 @@ public:
     tactic.kernel = kernel_;
     tactic.config = config.bytes();
     tactic.inputs = std::move(*storages);
-    tactic.outputs.resize(node_.outputs().size());
+    tactic.outputs.assign(node_.outputs().size(), stored_real({}, product_.type));
     const int threads = cut.size == cut.units && cut.size != 0 ? 1 : target_.threads;
-    tactic.estimate =
-        seconds_of({.operations = product_.operations(), .bytes = bytes_of(product_), .threads = threads},
-                   target_) *
-        slowness;
+    tactic.estimate = seconds_of({.operations = product_.operations() / speedup_of(product_.type),
+                                  .bytes = bytes_of(product_),
+                                  .threads = threads},
+                                 target_) *
+                      slowness;
     tactic.accumulates = DType::f32;
     list.tactics.push_back(std::move(tactic));
   }
@@ -123,9 +134,21 @@ public:
   TacticList list;
 
 private:
+  /// Bias and operands that are not as large as the result stay f32.
+  std::optional<std::vector<Storage>> storages_of(const Layout& a, const Layout& b) const {
+    OperandStorages storages(node_.inputs().size());
+    storages.ask(product_.a, stored_real(a, product_.type));
+    storages.ask(product_.b, stored_real(b, product_.type));
+    storages.ask(product_.bias, {});
+    for (const EpilogueStep& step : product_.epilogue)
+      storages.ask(step.operand, stored_real({}, step.spread == Spread::full ? product_.type : DType::f32));
+    if (!storages.agree()) return std::nullopt;
+    return storages.take();
+  }
+
   std::string_view kernel_;
   const Node& node_;
-  const Product& product_;
+  const StoredProduct& product_;
   const Target& target_;
 };
 
@@ -144,15 +167,17 @@ constexpr std::int64_t rows_of_a_piece = 48;
 constexpr double cached_bytes = 64 << 10;
 
 /// Whether dividing makes sense: into at least two pieces, or into pieces that fit a thread's cache.
-bool is_worth(const Cut& cut, const Product& product) {
+bool is_worth(const Cut& cut, const StoredProduct& product) {
   return cut.count() > 1 || bytes_of(product) <= cached_bytes;
 }
 
+template<DType type>
 TacticList inner_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
-  const auto product = read_product(group, list.reason);
+  if (type == DType::bf16 && !takes_bf16(target)) return list;
+  const auto product = read_product(group, type, list.reason);
   if (!product || !product->single() || product->transpose_a || !product->b.is_input()) return list;
-  ProductTactics found("inner_product", node, *product, target);
+  ProductTactics found(type == DType::bf16 ? "inner_product_bf16" : "inner_product", node, *product, target);
   double slowness = 1;
   const auto add = [&](const Cut& cut, int threads) {
     const ThreadCount count(threads);
@@ -176,7 +201,7 @@ TacticList inner_tactics(const Node& node, const Group& group, const Target& tar
 
 /// `make` creates the product with an epilogue, by the same implementation where possible. `result` and
 /// `channel_axis` are those of the product, or of a piece.
-std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilogue& epilogue,
+std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilogue& epilogue, DType type,
                                     const Shape& result, const std::string& implementation, int threads,
                                     const std::function<Candidate(const Epilogue&)>& make) {
   if (!hides_nan(epilogue)) return fast;
@@ -188,12 +213,12 @@ std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilo
   while (found.impl_info_str() != implementation && found.next_impl()) continue;
   const Descriptor& taken = found.impl_info_str() == implementation ? found : first;
   return guarded(std::move(fast), anchor_and_steps({taken, std::move(plain.arguments), threads}, epilogue,
-                                                   result, {}, result.rank() - 1));
+                                                   result, {}, result.rank() - 1, type));
 }
 
 /// `weights` becomes the layout that the implementation needs.
-std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows, std::optional<Desc>& weights,
-                                      const Preparation& p, int threads) {
+std::unique_ptr<Kernel> prepare_inner(const StoredProduct& product, std::int64_t rows,
+                                      std::optional<Desc>& weights, const Preparation& p, int threads) {
   const ThreadCount count(threads);
   const auto make = [&] { return make_inner(product, rows, weights).descriptor; };
   const Implementation chosen = find_implementation(make, ConfigText(p.tactic.config));
@@ -202,7 +227,7 @@ std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows,
         "onednn: {} needs another weight layout: build the plan again", chosen.name);
   weights = chosen.descriptor.weights_desc();
   const auto candidate_with = [&](const Epilogue& epilogue) {
-    Product part = product;
+    StoredProduct part = product;
     part.epilogue = epilogue;
     Candidate candidate = make_inner(part, rows, weights);
     candidate.arguments.push_back(argument(DNNL_ARG_WEIGHTS, *weights, product.b));
@@ -210,8 +235,8 @@ std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows,
   };
   auto fast =
       std::make_unique<Execution>(chosen.descriptor, candidate_with(product.epilogue).arguments, threads);
-  return keeping_nan(std::move(fast), product.epilogue, Shape{rows, product.columns()}, chosen.name, threads,
-                     candidate_with);
+  return keeping_nan(std::move(fast), product.epilogue, product.type, Shape{rows, product.columns()},
+                     chosen.name, threads, candidate_with);
 }
 
 /// How the configuration says that a product is divided; size 0 where it is not. Throws Error{bad_data}.
@@ -233,9 +258,10 @@ std::unique_ptr<Kernel> in_pieces(const Cut& cut, const std::optional<UnitBytes>
   return std::make_unique<PieceKernel>(cut, *bytes, std::move(body), std::move(last), threads);
 }
 
+template<DType type>
 std::unique_ptr<Kernel> inner_prepare(const Preparation& p) {
   std::string reason;
-  const auto product = read_product(p.group, reason);
+  const auto product = read_product(p.group, type, reason);
   check(product.has_value(), ErrorCode::internal, "onednn: product: {}", reason);
   const Cut cut = cut_of(p.tactic, product->rows());
   std::optional<Desc> weights = any_weights(*product);
@@ -246,8 +272,9 @@ std::unique_ptr<Kernel> inner_prepare(const Preparation& p) {
 
 /// A matrix operand of `shape` in the result's rank: missing batch dims become 1, a transposed one gets its
 /// axes swapped.
-std::optional<Desc> matrix_desc(const Shape& shape, const Layout& layout, bool transposed, std::size_t rank) {
-  auto desc = describe(shape, layout, DType::f32);
+std::optional<Desc> matrix_desc(const Shape& shape, const Layout& layout, DType type, bool transposed,
+                                std::size_t rank) {
+  auto desc = describe(shape, layout, type);
   if (!desc) return std::nullopt;
   if (transposed) {
     std::vector<int> axes(shape.rank());
@@ -268,16 +295,16 @@ struct Matrices {
   Layout a_layout, b_layout;
 };
 
-Candidate make_matmul(const Product& product, const Matrices& m) {
+Candidate make_matmul(const StoredProduct& product, const Matrices& m) {
   Candidate candidate;
   const std::size_t rank = m.result.rank();
-  const auto src = matrix_desc(m.a, m.a_layout, product.transpose_a, rank);
-  const auto weights = matrix_desc(m.b, m.b_layout, product.transpose_b, rank);
-  const auto dst = describe(m.result, {}, DType::f32);
+  const auto src = matrix_desc(m.a, m.a_layout, product.type, product.transpose_a, rank);
+  const auto weights = matrix_desc(m.b, m.b_layout, product.type, product.transpose_b, rank);
+  const auto dst = describe(m.result, {}, product.type);
   Shape bias_shape(std::vector<std::int64_t>(rank, 1));
   bias_shape[rank - 1] = product.columns();
   const auto bias = describe(bias_shape, {}, DType::f32);
-  auto post = post_ops(product.epilogue, Residual::read, m.result, {}, rank - 1);
+  auto post = post_ops(product.epilogue, Residual::read, m.result, {}, rank - 1, product.type);
   if (!src || !weights || !dst || !bias || !post || !*src || !*weights) return candidate;
   candidate.descriptor = matmul(*src, *weights, product.bias ? &*bias : nullptr, *dst, attributes(post->ops));
   candidate.arguments = std::move(post->arguments);
@@ -298,7 +325,7 @@ std::vector<Layout> matrix_layouts(const Shape& shape) {
 /// pairs of matrices.
 class MatmulCut {
 public:
-  explicit MatmulCut(const Product& product) : product_(product) {
+  explicit MatmulCut(const StoredProduct& product) : product_(product) {
     const Shape a = product.a.shape(), b = product.b.shape(), &result = product.result;
     if (product.single() && !product.transpose_a) {
       by_rows_ = true;
@@ -332,17 +359,19 @@ public:
 private:
   static Shape leading(const Shape& shape) { return Shape(std::span(shape.dims()).first(shape.rank() - 2)); }
 
-  const Product& product_;
+  const StoredProduct& product_;
   bool by_rows_ = false;
   std::int64_t units_ = 1;
   std::optional<UnitBytes> bytes_;
 };
 
+template<DType type>
 TacticList matmul_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
-  const auto product = read_product(group, list.reason);
+  if (type == DType::bf16 && !takes_bf16(target)) return list;
+  const auto product = read_product(group, type, list.reason);
   if (!product || product->a.is_op() || product->b.is_op()) return list;
-  ProductTactics found("matmul", node, *product, target);
+  ProductTactics found(type == DType::bf16 ? "matmul_bf16" : "matmul", node, *product, target);
   const MatmulCut cuts(*product);
   const Cut cut = cut_for(target.threads, cuts.units(), cuts.least());
   double slowness = 1.2;
@@ -374,24 +403,25 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
   return std::move(found.list);
 }
 
-std::unique_ptr<Kernel> prepare_matmul(const Product& product, const Matrices& matrices, const Tactic& tactic,
-                                       int threads) {
+std::unique_ptr<Kernel> prepare_matmul(const StoredProduct& product, const Matrices& matrices,
+                                       const Tactic& tactic, int threads) {
   const ThreadCount count(threads);
   const auto make = [&] { return make_matmul(product, matrices); };
   const Implementation chosen =
       find_implementation([&] { return make().descriptor; }, ConfigText(tactic.config));
   auto fast = std::make_unique<Execution>(chosen.descriptor, make().arguments, threads);
-  return keeping_nan(std::move(fast), product.epilogue, matrices.result, chosen.name, threads,
+  return keeping_nan(std::move(fast), product.epilogue, product.type, matrices.result, chosen.name, threads,
                      [&](const Epilogue& epilogue) {
-                       Product part = product;
+                       StoredProduct part = product;
                        part.epilogue = epilogue;
                        return make_matmul(part, matrices);
                      });
 }
 
+template<DType type>
 std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
   std::string reason;
-  const auto product = read_product(p.group, reason);
+  const auto product = read_product(p.group, type, reason);
   check(product.has_value(), ErrorCode::internal, "onednn: product: {}", reason);
   const auto layout = [&](const Operand& operand) {
     return operand.is_input() ? p.tactic.inputs.at(operand.index).layout : Layout{};
@@ -411,7 +441,7 @@ std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
 
 bool product_fuses(const Group& group, const Target&) {
   std::string reason;
-  const auto product = read_product(group, reason);
+  const auto product = read_product(group, DType::f32, reason);
   return product &&
          post_ops(product->epilogue, Residual::read, product->result, {}, product->result.rank() - 1)
              .has_value();
@@ -419,9 +449,13 @@ bool product_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-extern const KernelFamily inner_product_family{"inner_product", swept_versions, inner_tactics, inner_prepare,
-                                               product_fuses};
-extern const KernelFamily matmul_family{"matmul", swept_versions, matmul_tactics, matmul_prepare,
-                                        product_fuses};
+extern const KernelFamily inner_product_family{"inner_product", swept_versions, inner_tactics<DType::f32>,
+                                               inner_prepare<DType::f32>, product_fuses};
+extern const KernelFamily matmul_family{"matmul", swept_versions, matmul_tactics<DType::f32>,
+                                        matmul_prepare<DType::f32>, product_fuses};
+extern const KernelFamily inner_product_bf16_family{"inner_product_bf16", KernelTrust::none(),
+                                                    inner_tactics<DType::bf16>, inner_prepare<DType::bf16>};
+extern const KernelFamily matmul_bf16_family{"matmul_bf16", KernelTrust::none(), matmul_tactics<DType::bf16>,
+                                             matmul_prepare<DType::bf16>};
 
 } // namespace lanner::onednn

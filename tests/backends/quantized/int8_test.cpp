@@ -54,15 +54,25 @@ void expect_agrees(const Tensor& got, const Tensor& expected, double share) {
   expect_close(got, expected);
 }
 
-void run_and_compare(const NodeCase& c, const Tactic& tactic, const Target& target, double share = 0.004) {
+void run_and_compare(const NodeCase& c, const Tactic& tactic, const Target& target, double share = 0.004,
+                     const Backend& backend = cpu_backend()) {
   SCOPED_TRACE(tactic.kernel + " " +
                std::string(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()));
-  ReadyTactic ready = make_ready(c, cpu_backend(), tactic, target);
+  ReadyTactic ready = make_ready(c, backend, tactic, target);
   ready.launch();
   const Tensor first = row_major(ready.outputs[0]);
   expect_agrees(first, c.results[0], share);
   ready.launch(); // With the workspace that the first run left.
   EXPECT_EQ(std::memcmp(row_major(ready.outputs[0]).data(), first.data(), first.bytes()), 0);
+}
+
+/// oneDNN's, which it offers where the processor has AVX512-VNNI.
+void check_library(const NodeCase& c, const Target& target) {
+  for (const Backend* backend : backends_for(target)) {
+    if (backend->name() != "onednn") continue;
+    for (const Tactic& tactic : backend->tactics(*c.node, target).tactics)
+      if (tactic.kernel.starts_with("int8_")) run_and_compare(c, tactic, target, 0.01, *backend);
+  }
 }
 
 /// Runs what the backend offers and each set of functions, on 1 and on 3 threads: the kernels that ran.
@@ -78,6 +88,7 @@ std::set<std::string> check_layer(const Int8Layer& layer) {
     run_and_compare(c, tactic, target);
     ran.insert(tactic.kernel);
   }
+  check_library(c, target);
   std::string reason;
   const Group group = Group::of(*c.node);
   const auto contraction = contraction_of(group, layer.conv(), reason);
