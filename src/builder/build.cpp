@@ -17,6 +17,8 @@
 #include "builder/input_preprocess.h"
 #include "builder/int8/int8.h"
 #include "builder/open_dims.h"
+#include "builder/precision/half_guard.h"
+#include "builder/precision/plan_choice.h"
 #include "builder/row_pitch.h"
 #include "device/threads.h"
 #include "engine/caller_options.h"
@@ -292,6 +294,74 @@ Canonical canonical_form(const SourcePtr& model, const BuildOptions& options,
   return result;
 }
 
+/// What the states of one build share.
+struct Making {
+  const SourcePtr& model;
+  const BuildOptions& given;   ///< As the caller gave them.
+  const BuildOptions& options; ///< With the environment's limits.
+  const std::filesystem::path& folder;
+  const AccountPtr& account;
+};
+
+/// The state of an engine of this graph, with the variants that the build makes ahead.
+std::shared_ptr<EngineState> assembled(const Making& making, const Canonical& canonical,
+                                       std::unique_ptr<Graph> graph, const Target& target) {
+  const BuildOptions& options = making.options;
+  auto state = std::make_shared<EngineState>(options.limits, making.account, options.environment);
+  state->target = target;
+  state->set_weight_budget(options.weight_budget);
+  Graph& portable = *graph;
+  state->graph = std::move(graph);
+  learn_weights(*state, portable, canonical.sources);
+  state->budget = options.budget;
+  state->timing_cache = timing_cache_path(options);
+  state->retune = options.retune;
+  state->tune_at_run = options.tune_at_run;
+  check_tune_at_run(*state);
+  describe(*state);
+  set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
+  learn_initialisers(*state, canonical.seen, making.model, making.given, making.folder);
+  if (!options.stop_after.empty()) return state;
+  state->opt = opt_shapes(*state->graph, state->state_inputs());
+  state->expect(checked_profiles(*state->graph, options.profiles, state->opt));
+  state->notes = guard_halves(portable, state->opt, options, state->target);
+  make_opt_variants(*state, options.control);
+  return state;
+}
+
+/// Whether the build may find that FP32 is faster than what is allowed, and keep that: not for networks whose
+/// weights would take much memory twice.
+bool may_keep_fp32(const Target& target, const BuildOptions& options) {
+  const Precision& precision = target.precision;
+  return target.device.is_host() && !precision.strict && options.budget > 0 && !options.deterministic &&
+         std::ranges::any_of(precision.types, [](DType type) { return type != DType::f32; });
+}
+
+/// Of the plan made and that of FP32, which is made now, the one that runs faster.
+std::shared_ptr<EngineState> faster(const Making& making, const Canonical& canonical,
+                                    std::shared_ptr<EngineState> allowed, std::unique_ptr<Graph> graph) {
+  constexpr double most_seconds = 1.5;
+  Target target = allowed->target;
+  target.precision.types = {DType::f32};
+  target.precision.pins.clear();
+  Graph& portable = *graph;
+  const std::map<std::string, std::string> found = allowed->graph->metadata;
+  std::shared_ptr<EngineState> fp32 = assembled(making, canonical, std::move(graph), target);
+  const auto times =
+      timed_plans(allowed, fp32, std::min(making.options.budget, most_seconds), making.options.control);
+  if (!times) return allowed;
+  const std::string line = told(*times, allowed->target.precision.types_text());
+  log_message(times->fp32_wins ? LogLevel::warning : LogLevel::info,
+              fmt::format("{}: {}", making.model->name(), line));
+  if (times->fp32_wins) {
+    for (const auto& [key, value] : found) portable.metadata.emplace(key, value); // ranges and verdicts
+    fp32->notes = allowed->notes;
+    allowed = std::move(fp32);
+  }
+  allowed->notes.push_back(line);
+  return allowed;
+}
+
 } // namespace
 
 std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& given,
@@ -302,31 +372,18 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   const auto account = std::make_shared<Account>(options.limits, environment.thread_settings);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits, options.control.cancel);
-  auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
-  state->target = target_for(options);
-  state->set_weight_budget(options.weight_budget);
+  const Making making{model, given, options, folder, account};
+  const Target target = target_for(options);
   Canonical canonical = canonical_form(model, options, folder);
-  if (options.stop_after.empty()) to_int8(*canonical.graph, options, state->target);
-  Graph& portable = *canonical.graph;
-  state->graph = std::move(canonical.graph);
-  learn_weights(*state, portable, canonical.sources);
-  state->budget = options.budget;
-  state->timing_cache = timing_cache_path(options);
-  state->retune = options.retune;
-  state->tune_at_run = options.tune_at_run;
-  check_tune_at_run(*state);
-  describe(*state);
-  set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
-  learn_initialisers(*state, std::move(canonical.seen), model, given, folder);
-  if (options.stop_after.empty()) {
-    state->opt = opt_shapes(*state->graph, state->state_inputs());
-    state->expect(checked_profiles(*state->graph, options.profiles, state->opt));
-    make_opt_variants(*state, options.control);
-    check_range_ends(*state->graph);
-    check_profile_ends(*state->graph, state->profiles);
-    warn_of_unused(*state, model->name());
-    give_back_freed_memory();
-  }
+  if (!options.stop_after.empty()) return assembled(making, canonical, std::move(canonical.graph), target);
+  std::unique_ptr<Graph> fp32 = may_keep_fp32(target, options) ? canonical.graph->clone() : nullptr;
+  to_int8(*canonical.graph, options, target);
+  std::shared_ptr<EngineState> state = assembled(making, canonical, std::move(canonical.graph), target);
+  if (fp32 && is_worth_timing(*state)) state = faster(making, canonical, std::move(state), std::move(fp32));
+  check_range_ends(*state->graph);
+  check_profile_ends(*state->graph, state->profiles);
+  warn_of_unused(*state, model->name());
+  give_back_freed_memory();
   return state;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "backends/cpu/stored_types.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "program/lowered/lowered.h"
@@ -51,7 +52,8 @@ Target without_late(Target target) {
 } // namespace
 
 std::vector<std::string> early_precision(const Graph& graph, const Target& target) {
-  if (!target.device.is_host()) return {};
+  if (!target.device.is_host() || (target.precision.allows(DType::bf16) && multiplies_bf16(target)))
+    return {};
   const Node* const node = target.precision.strict ? surely_computes(graph, target) : nullptr;
   if (node)
     fail(ErrorCode::unsupported,
@@ -64,7 +66,8 @@ std::vector<std::string> early_precision(const Graph& graph, const Target& targe
 bool decides_late(const Target& target) {
   const Precision& precision = target.precision;
   if (!precision.pins.empty()) return true;
-  if (target.device.is_host()) return precision.strict && !precision.types.contains(DType::f32);
+  const bool halves = precision.allows(DType::bf16) && multiplies_bf16(target);
+  if (target.device.is_host() && !halves) return precision.strict && !precision.types.contains(DType::f32);
   return precision.strict ||
          std::ranges::any_of(precision.types, [](DType type) { return type != DType::f32; });
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cpu/stored_types.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "program/lowered/lowered.h"
@@ -86,8 +87,8 @@ std::string no_effect(DType type, const Target& target) {
   if (type == DType::i8)
     return fmt::format("precision int8 has no effect: no kernel for integers was chosen on {}; see explain",
                        target.device.to_string());
-  // CPU kernels compute in f32 even where values are stored in 16 bits.
-  if (target.device.is_host())
+  const bool multiplied = type == DType::bf16 && multiplies_bf16(target);
+  if (target.device.is_host() && !multiplied)
     return fmt::format(
         "precision {} has no effect: no kernel computes in it on a CPU; all is computed in fp32",
         precision_name(type));
