@@ -97,14 +97,15 @@ void add_calibration_rows(OptionTable<BuildOptions>& table) {
         options.calibration.calibrator = parse_calibrator(name);
       },
       field("calibrator", &C::calibrator)));
-  table.push_back(row({.name = "least_snr",
-                       .help = "least signal-to-noise ratio in dB of a node in int8 and of the outputs",
-                       .details = "nodes below it stay in fp32; -inf keeps all in int8",
-                       .example = "25",
-                       .flag = "--least-snr",
-                       .metavar = "DB"},
-                      &BuildOptions::calibration, &Calibration::least_snr,
-                      field<C>("least_snr", least_snr_in)));
+  table.push_back(
+      row({.name = "least_snr",
+           .help = "least signal-to-noise ratio in dB of a node in int8 and of the outputs",
+           .details = "nodes below it stay in fp32; -inf keeps all in int8; 40 for fp16 and 25 for bf16 "
+                      "unless another than 20 is given",
+           .example = "25",
+           .flag = "--least-snr",
+           .metavar = "DB"},
+          &BuildOptions::calibration, &Calibration::least_snr, field<C>("least_snr", least_snr_in)));
   table.push_back(row<NamedTexts, BuildOptions>(
       {.name = "ranges",
        .help = "range of a value for precision int8, instead of the calibrated one",
