@@ -206,6 +206,14 @@ double operations_by(const Implementation& implementation, const Conv& conv) {
   return conv.operations() + of_element * elements;
 }
 
+/// oneDNN 2.6's convolutions by AMX fill a tile's depth of 32 with numbers of other pixels, times weights of
+/// 0: a NaN or an infinity there spreads to results that do not depend on it.
+bool spreads_nan(const Implementation& implementation, const Conv& conv) {
+  constexpr std::int64_t depth = 32;
+  return implementation.name.starts_with("jit") && implementation.name.find("amx") != std::string::npos &&
+         conv.inputs_per_group() % depth != 0;
+}
+
 /// The name of the kernels.
 std::string_view kernel_of(const Conv& conv) {
   if (conv.type == DType::bf16) return "conv_bf16";
@@ -232,7 +240,8 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
          implementations(candidate.descriptor, type == DType::bf16 ? 3 : 2)) {
       // oneDNN 2.6's gemm convolution misplaces operands in channels-last results, and is slower than the
       // others there.
-      if (!variant.dst.row_major() && is_by_gemm(implementation)) continue;
+      if ((!variant.dst.row_major() && is_by_gemm(implementation)) || spreads_nan(implementation, *conv))
+        continue;
       const auto own = layout_of(implementation.descriptor.weights_desc());
       const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
       if (!weights || (!conv->weights.is_input() && !weights->row_major())) continue;
