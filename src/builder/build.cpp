@@ -324,7 +324,7 @@ std::shared_ptr<EngineState> assembled(const Making& making, const Canonical& ca
   if (!options.stop_after.empty()) return state;
   state->opt = opt_shapes(*state->graph, state->state_inputs());
   state->expect(checked_profiles(*state->graph, options.profiles, state->opt));
-  state->notes = guard_halves(portable, state->opt, options, state->target);
+  guard_halves(portable, state->opt, options, state->target);
   make_opt_variants(*state, options.control);
   return state;
 }
@@ -337,29 +337,32 @@ bool may_keep_fp32(const Target& target, const BuildOptions& options) {
          std::ranges::any_of(precision.types, [](DType type) { return type != DType::f32; });
 }
 
+/// A state, and its graph while that may be changed.
+struct MadeState {
+  std::shared_ptr<EngineState> state;
+  Graph* graph;
+};
+
 /// Of the plan made and that of FP32, which is made now, the one that runs faster.
 std::shared_ptr<EngineState> faster(const Making& making, const Canonical& canonical,
-                                    std::shared_ptr<EngineState> allowed, std::unique_ptr<Graph> graph) {
+                                    const MadeState& allowed, std::unique_ptr<Graph> graph) {
   constexpr double most_seconds = 1.5;
-  Target target = allowed->target;
+  Target target = allowed.state->target;
   target.precision.types = {DType::f32};
   target.precision.pins.clear();
-  Graph& portable = *graph;
-  const std::map<std::string, std::string> found = allowed->graph->metadata;
-  std::shared_ptr<EngineState> fp32 = assembled(making, canonical, std::move(graph), target);
-  const auto times =
-      timed_plans(allowed, fp32, std::min(making.options.budget, most_seconds), making.options.control);
-  if (!times) return allowed;
-  const std::string line = told(*times, allowed->target.precision.types_text());
+  MadeState fp32{nullptr, graph.get()};
+  fp32.state = assembled(making, canonical, std::move(graph), target);
+  const auto times = timed_plans(allowed.state, fp32.state, std::min(making.options.budget, most_seconds),
+                                 making.options.control);
+  if (!times) return allowed.state;
+  const std::string line = told(*times, allowed.state->target.precision.types_text());
   log_message(times->fp32_wins ? LogLevel::warning : LogLevel::info,
               fmt::format("{}: {}", making.model->name(), line));
-  if (times->fp32_wins) {
-    for (const auto& [key, value] : found) portable.metadata.emplace(key, value); // ranges and verdicts
-    fp32->notes = allowed->notes;
-    allowed = std::move(fp32);
-  }
-  allowed->notes.push_back(line);
-  return allowed;
+  const MadeState& kept = times->fp32_wins ? fp32 : allowed;
+  // Ranges and verdicts of what was tried.
+  for (const auto& [key, value] : allowed.graph->metadata) kept.graph->metadata.emplace(key, value);
+  record(*kept.graph, *times, line);
+  return kept.state;
 }
 
 } // namespace
@@ -378,8 +381,10 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   if (!options.stop_after.empty()) return assembled(making, canonical, std::move(canonical.graph), target);
   std::unique_ptr<Graph> fp32 = may_keep_fp32(target, options) ? canonical.graph->clone() : nullptr;
   to_int8(*canonical.graph, options, target);
+  Graph& allowed = *canonical.graph;
   std::shared_ptr<EngineState> state = assembled(making, canonical, std::move(canonical.graph), target);
-  if (fp32 && is_worth_timing(*state)) state = faster(making, canonical, std::move(state), std::move(fp32));
+  if (fp32 && is_worth_timing(*state))
+    state = faster(making, canonical, {std::move(state), &allowed}, std::move(fp32));
   check_range_ends(*state->graph);
   check_profile_ends(*state->graph, state->profiles);
   warn_of_unused(*state, model->name());

@@ -13,6 +13,7 @@
 #include "engine/advice.h"
 #include "engine/caller_options.h"
 #include "engine/context/pictures.h"
+#include "engine/precision_notes.h"
 #include "engine/step_report.h"
 #include "graph/op.h"
 #include "program/lowered/fused_name.h"
@@ -293,6 +294,7 @@ std::string explain_json(const EngineState& state, const InputShapes& shapes, co
         fmt::format("the build was given no sizes of {}: kernels are chosen at the first run of each, by "
                     "estimates, or ahead by prepare; shown here are those for {}",
                     open_inputs_text(*state.graph, state.state_inputs()), state.shapes_text(shapes)));
+  for (std::string& line : precision_notes(*state.graph)) json["notes"].push_back(std::move(line));
   for (std::string& line : unused_precisions(program.graph(), state.target))
     json["notes"].push_back(std::move(line));
   for (std::string& line : unkept_placements(program.graph(), state.target))

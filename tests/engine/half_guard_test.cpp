@@ -12,6 +12,7 @@
 #include "builder/precision/plan_choice.h"
 #include "device/cpu.h"
 #include "engine/plan_file/plan_file.h"
+#include "engine/precision_notes.h"
 #include "graph/parsed.h"
 
 namespace lanner {
@@ -76,7 +77,8 @@ TEST(HalfGuard, pins_what_is_below_the_bound) {
   const auto graph = test::parsed(network);
   Target target = host();
   target.precision = {DType::bf16};
-  const auto lines = guard_halves(*graph, InputShapes{Shape{4, 64}}, {}, target);
+  guard_halves(*graph, InputShapes{Shape{4, 64}}, {}, target);
+  const auto lines = precision_notes(*graph);
   ASSERT_EQ(target.precision.pins.size(), 1U);
   EXPECT_EQ(target.precision.pins[0].pattern, "rest");
   EXPECT_EQ(target.precision.pins[0].type, DType::f32);
@@ -107,10 +109,10 @@ TEST(HalfGuard, does_nothing_where_no_kernel_computes_so) {
   Target target = host();
   target.isa = "avx2";
   target.precision = {DType::bf16};
-  EXPECT_TRUE(guard_halves(*graph, InputShapes{Shape{4, 64}}, {}, target).empty());
+  guard_halves(*graph, InputShapes{Shape{4, 64}}, {}, target);
   target = host();
   target.precision = {DType::f16}; // on a CPU
-  EXPECT_TRUE(guard_halves(*graph, InputShapes{Shape{4, 64}}, {}, target).empty());
+  guard_halves(*graph, InputShapes{Shape{4, 64}}, {}, target);
   EXPECT_FALSE(graph->metadata.contains("lanner.precision"));
 }
 
@@ -118,7 +120,8 @@ TEST(HalfGuard, says_why_it_did_not_measure) {
   const auto graph = test::parsed(network);
   Target target = host();
   target.precision = {DType::bf16};
-  const auto lines = guard_halves(*graph, std::nullopt, {}, target);
+  guard_halves(*graph, std::nullopt, {}, target);
+  const auto lines = precision_notes(*graph);
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0], "precision bf16: not guarded: no data are given, and sizes are open");
 }
@@ -142,9 +145,20 @@ TEST(PlanChoice, keeps_fp32_only_where_it_is_faster) {
   ASSERT_TRUE(loses);
   EXPECT_TRUE(loses->fp32_wins);
   EXPECT_NE(told(*loses, "bf16").find("; the plan of fp32 is kept"), std::string::npos);
+  const auto kept = test::parsed("graph @g(%x: f32[2]) -> (%y) {\n%y: f32[2] = relu(%x)\n}");
+  record(*kept, *loses, "a line");
+  EXPECT_EQ(precision_notes(*kept), std::vector<std::string>{"a line"});
   const auto wins = timed_plans(fast, slow, 0.05, {});
   ASSERT_TRUE(wins);
   EXPECT_FALSE(wins->fp32_wins);
+}
+
+TEST(PrecisionNotes, of_damaged_metadata_are_none) {
+  const auto graph = test::parsed("graph @g(%x: f32[2]) -> (%y) {\n%y: f32[2] = relu(%x)\n}");
+  for (const char* text : {"", "{", "[1]", "{\"notes\": 3}", "{\"notes\": [3, {}]}"}) {
+    graph->metadata["lanner.precision"] = text;
+    EXPECT_TRUE(precision_notes(*graph).empty()) << text;
+  }
 }
 
 } // namespace

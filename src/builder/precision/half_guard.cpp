@@ -11,11 +11,13 @@
 #include <lanner/log.h>
 
 #include "backends/cpu/stored_types.h"
+#include "base/text/json.h"
 #include "builder/int8/batches.h"
 #include "builder/int8/graph_run.h"
 #include "builder/network_inputs.h"
 #include "builder/precision/half_trials.h"
 #include "calibration/signal_noise.h"
+#include "engine/precision_notes.h"
 #include "graph/op.h"
 #include "program/lowered/precision.h"
 
@@ -219,18 +221,19 @@ HalfGuard measured_halves(const Graph& graph, const std::vector<DType>& types,
   return guard;
 }
 
-std::vector<std::string> guard_halves(Graph& graph, const std::optional<InputShapes>& shapes,
-                                      const BuildOptions& options, Target& target) {
+void guard_halves(Graph& graph, const std::optional<InputShapes>& shapes, const BuildOptions& options,
+                  Target& target) {
   constexpr std::size_t most_pins = 4096; // that a plan may hold
   const std::vector<DType> types = guarded_types(target);
-  if (types.empty() || target.precision.strict) return {};
+  if (types.empty() || target.precision.strict) return;
   const HalfGuard guard = measured_halves(graph, types, shapes, options, target);
   for (const HalfVerdict& one : guard.worst)
     if (target.precision.pins.size() < most_pins) target.precision.pins.push_back({one.node, DType::f32});
-  graph.metadata["lanner.precision"] = json_of(guard).dump();
   const std::vector<std::string> lines = lines_of(guard, target.precision.types_text());
+  Json json = json_of(guard);
+  json["notes"] = lines;
+  graph.metadata[std::string(precision_key)] = exact_json_text(json);
   for (const std::string& line : lines) log_message(LogLevel::info, fmt::format("{}: {}", graph.name, line));
-  return lines;
 }
 
 } // namespace lanner

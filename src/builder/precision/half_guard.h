@@ -41,9 +41,9 @@ HalfGuard measured_halves(const Graph& graph, const std::vector<DType>& types,
                           const Target& target);
 
 /// Measures where the target allows FP16 or BF16 and kernels may compute in it, pins the nodes below the
-/// bound to FP32 in `target`, and records both in the graph's metadata (`lanner.precision`). Returns lines
-/// for the engine's notes. A strict policy has no guard, as it leaves nothing to go back to.
-std::vector<std::string> guard_halves(Graph& graph, const std::optional<InputShapes>& shapes,
-                                      const BuildOptions& options, Target& target);
+/// bound to FP32 in `target`, and records both in the graph's metadata (engine/precision_notes.h). A strict
+/// policy has no guard, as it leaves nothing to go back to.
+void guard_halves(Graph& graph, const std::optional<InputShapes>& shapes, const BuildOptions& options,
+                  Target& target);
 
 } // namespace lanner

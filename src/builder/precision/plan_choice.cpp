@@ -8,7 +8,9 @@
 
 #include <lanner/error.h>
 
+#include "base/text/json.h"
 #include "builder/network_inputs.h"
+#include "engine/precision_notes.h"
 #include "lower/measure/interleaved_timing.h"
 #include "lower/measure/timing_lock.h"
 #include "program/lowered/precision.h"
@@ -81,6 +83,16 @@ std::optional<PlanTimes> timed_plans(const std::shared_ptr<const EngineState>& a
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::limit_exceeded) throw;
     return std::nullopt;
   }
+}
+
+void record(Graph& graph, const PlanTimes& times, const std::string& line) {
+  std::string& text = graph.metadata[std::string(precision_key)];
+  nlohmann::ordered_json json = text.empty() ? nlohmann::ordered_json::object() : parse_own_json(text);
+  json["kept"] = times.fp32_wins ? "fp32" : "allowed";
+  json["seconds"] = times.allowed;
+  json["fp32_seconds"] = times.fp32;
+  json["notes"].push_back(line);
+  text = exact_json_text(json);
 }
 
 std::string told(const PlanTimes& times, const std::string& types) {

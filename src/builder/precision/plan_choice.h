@@ -29,5 +29,7 @@ std::optional<PlanTimes> timed_plans(const std::shared_ptr<const EngineState>& a
 
 /// One line on what was found.
 std::string told(const PlanTimes& times, const std::string& types);
+/// Adds the times and the line to the metadata of the graph whose plan is kept.
+void record(Graph& graph, const PlanTimes& times, const std::string& line);
 
 } // namespace lanner
