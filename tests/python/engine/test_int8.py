@@ -219,7 +219,8 @@ def test_command_calibrates_on_pictures(model, tmp_path):
         (folder / f"{i}.ppm").write_bytes(b"P6 20 20 255\n" + picture.tobytes())
     text = succeed("calibrate", tmp_path / "small.onnx", "--calibrate", folder, "--preset", "imagenet")
     assert "r0" in text
-    succeed("build", tmp_path / "small.onnx", "--precision", "int8", "--calibrate", folder, "--preset", "imagenet", "-o", tmp_path / "a.plan")
+    succeed("build", tmp_path / "small.onnx", "--precision", "int8", "--calibrate", folder, "--preset", "imagenet", "--budget", "0",
+            "-o", tmp_path / "a.plan")  # with a budget FP32 may win on so small a network, and a warning says so
     line = refuse("calibrate", tmp_path / "small.onnx")
     assert "no data" in line
 
