@@ -57,6 +57,9 @@ struct ConvertOptions {
   int maximum_engines = 20;                  ///< The largest parts; 0: no limit.
   std::vector<std::string> denied_nodes;     ///< Stay native, by name.
   std::vector<std::string> denied_operators; ///< Stay native, as `Softmax`.
+  /// A node that nothing here can run is an error, so that the model runs without TensorFlow. False: it stays
+  /// TensorFlow's in the saved model (Model::needs_tensorflow).
+  bool stand_alone = false;
 
   // The cache of engines by shapes that each engine part has. What is unset is as a loaded model's nodes say;
   // the defaults below are those of nodes and models that say nothing.
@@ -144,14 +147,15 @@ class Runner;
 class Model {
 public:
   /// Converts the folder of a SavedModel, a frozen GraphDef, or a MetaGraph with its checkpoint. A node that
-  /// cannot be converted costs itself only: it is native, with the reason. Throws Error where the model
-  /// cannot be read, or where a native node has an operator that Lanner cannot run: the message lists them.
+  /// cannot be converted costs itself only: it is native, with the reason. Where nothing here can run native
+  /// nodes, the model is for TensorFlow (needs_tensorflow()). Throws Error where it cannot be read, and with
+  /// ConvertOptions::stand_alone for such nodes: the message lists them.
   static Model convert(const std::filesystem::path& model, const ConvertOptions& options = {});
   /// The same from bytes; `folder` is where further files of the model are, empty: it has none.
   static Model convert(SourcePtr model, const ConvertOptions& options = {},
                        const std::filesystem::path& folder = {});
   /// Reads a model that save() or TF-TRT wrote. Engines of TensorRT are not read: each is built anew from its
-  /// native segment.
+  /// native segment. Throws Error{unsupported} that lists nodes that only TensorFlow can run.
   static Model load(const std::filesystem::path& folder, const ConvertOptions& options = {});
   /// The same from bytes; `folder` is where plans of the engines are, empty: there are none.
   static Model load(SourcePtr model, const ConvertOptions& options = {},
@@ -166,6 +170,14 @@ public:
   const std::vector<Binding>& outputs() const;
   const std::vector<ConvertedNode>& nodes() const;
   const std::vector<ConvertedPart>& parts() const; ///< In the order in which they run.
+  /// Nodes that only TensorFlow can run, by operator, with the reason; empty: there are none, and the model
+  /// runs here. A model that has some is saved and reported; to run it or build() it throws
+  /// Error{unsupported}. Inside TensorFlow (lanner.tf.register() in Python) what was saved runs.
+  std::string needs_tensorflow() const;
+  /// Native nodes in TF-TRT's forms: a line that begins `There are 5 ops of 4 different types in the graph
+  /// that are not converted to TensorRT`, and a table `OP Name|Reason|Count`.
+  std::string native_line() const;
+  std::string native_csv() const;
   /// Share of the nodes that are in engines; placeholders, constants, Identity and NoOp do not count.
   double share() const;
   /// The conversion as text: engines with their counters, and native nodes grouped by operator and reason.

@@ -92,10 +92,23 @@ def _leave_in_file(graph: Any, folder: Path) -> None:
     file = folder / "saved_model.pb"
     if not file.is_file():
         return
+    place = f"{file.stat().st_mtime_ns} {folder.absolute()}"
+    taken = set()
     for function, node in nodes_of(graph):
-        if node.op in _ENGINES and node.attr["serialized_segment"].s:
-            node.attr["_lanner_segment"].s = f"{file.stat().st_mtime_ns} {folder.absolute()}\n{function}\n{node.name}".encode()
+        if node.op not in _ENGINES:
+            continue
+        called = node.attr["segment_func"].func.name if "segment_func" in node.attr else ""
+        if called:
+            node.attr["_lanner_segment"].s = f"{place}\n@{called}".encode()
+            node.attr["segment_funcdef_name"].s = called.encode()
+            del node.attr["segment_func"]
+            taken.add(called)
+        elif node.attr["serialized_segment"].s:
+            node.attr["_lanner_segment"].s = f"{place}\n{function}\n{node.name}".encode()
             node.attr["serialized_segment"].s = b""
+    kept = [function for function in functions_of(graph) if function.signature.name not in taken]
+    del functions_of(graph)[:]
+    functions_of(graph).extend(kept)
 
 
 def _add_to_readers() -> None:

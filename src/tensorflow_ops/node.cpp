@@ -139,6 +139,12 @@ std::optional<std::size_t> number_after(std::string_view name, std::string_view 
   return number;
 }
 
+/// Whether bytes begin as a plan of Lanner's does: a safetensors file.
+bool is_plan(std::string_view bytes) {
+  constexpr std::size_t length = 8;
+  return bytes.size() > length && bytes[length] == '{' && bytes[length - 1] == 0;
+}
+
 /// Whether bytes are a GraphDef with the placeholders of a segment; else they are an engine of TensorRT.
 bool is_segment(std::string_view bytes) {
   bool has_output = false;
@@ -156,7 +162,7 @@ bool is_segment(std::string_view bytes) {
 
 // Attributes of lanner.tf.register(), about the SavedModel that the node comes from: `NANOSECONDS FOLDER`,
 // the time of its saved_model.pb; and `NANOSECONDS FOLDER`, a function's name or nothing, a node's name on
-// three lines.
+// three lines, or `NANOSECONDS FOLDER` and `@` with the name of the function that is the segment.
 constexpr const char* folder_attribute = "_lanner_folder";
 constexpr const char* place_attribute = "_lanner_segment";
 
@@ -183,13 +189,20 @@ std::string_view find_named(std::string_view message, protozero::pbf_tag_type ta
   return found;
 }
 
-/// The segment of a node of a SavedModel's file; empty: there is none.
-std::string_view segment_in(std::string_view saved_model, std::string_view function, std::string_view name) {
+/// Calls `visit` with the GraphDef of each MetaGraph.
+template<typename Visit>
+void each_graph(std::string_view saved_model, Visit visit) {
   constexpr protozero::pbf_tag_type meta_graph = 2, graph_def = 2;
-  std::string_view found;
   each_field(saved_model, "saved_model.pb", [&](pbf_reader& field) {
     if (field.tag() != meta_graph) return field.skip();
-    const std::string_view graph = text_in(bytes_of(field), graph_def);
+    visit(text_in(bytes_of(field), graph_def));
+  });
+}
+
+/// The segment of a node of a SavedModel's file; empty: there is none.
+std::string_view segment_in(std::string_view saved_model, std::string_view function, std::string_view name) {
+  std::string_view found;
+  each_graph(saved_model, [&](std::string_view graph) {
     const std::string_view node =
         function.empty()
             ? find_named(graph, graph_node, false, name)
@@ -346,17 +359,41 @@ Node read_node(std::string_view node_def) {
   return node;
 }
 
-std::string with_segment_of_file(std::string_view node_def, std::string_view place) {
-  const std::size_t first = place.find('\n'), second = place.find('\n', first + 1);
-  errors::check(second != std::string_view::npos, ErrorCode::bad_data, "{}: expected three lines",
-                place_attribute);
+namespace {
+
+Content file_of_place(std::string_view place) {
+  const std::size_t first = place.find('\n');
   const std::filesystem::path folder = unchanged_folder(place.substr(0, first));
   errors::check(
       !folder.empty(), ErrorCode::not_found,
       "its native segment is in the SavedModel {}, which was changed or moved since it was read; register "
       "with segments_in_files=False, and load it again",
       place.substr(std::min(place.find(' '), first - 1) + 1, first));
-  const Content file = read_all(open_path(folder / "saved_model.pb"));
+  return read_all(open_path(folder / "saved_model.pb"));
+}
+
+} // namespace
+
+bool is_function_place(std::string_view place) {
+  return place.substr(std::min(place.find('\n') + 1, place.size())).starts_with('@');
+}
+
+std::string function_of_file(std::string_view place) {
+  const Content file = file_of_place(place);
+  const std::string_view name = place.substr(place.find('\n') + 2);
+  std::string functions;
+  each_graph({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()},
+             [&](std::string_view graph) {
+               if (functions.empty()) functions = functions_for(text_in(graph, graph_library), name);
+             });
+  return functions;
+}
+
+std::string with_segment_of_file(std::string_view node_def, std::string_view place) {
+  const std::size_t first = place.find('\n'), second = place.find('\n', first + 1);
+  errors::check(second != std::string_view::npos, ErrorCode::bad_data, "{}: expected three lines",
+                place_attribute);
+  const Content file = file_of_place(place);
   const std::string_view segment =
       segment_in({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()},
                  place.substr(first + 1, second - first - 1), place.substr(second + 1));
@@ -422,7 +459,8 @@ std::string engine_graph(std::string_view node_def, const Node& node, const std:
       const std::string_view key = text_in(entry, entry_key);
       const bool dropped = key == folder_attribute || key == place_attribute ||
                            (key == "static_engine" && node.has_segment) ||
-                           (key == "serialized_segment" && !node.has_segment);
+                           (key == "serialized_segment" && !node.has_segment &&
+                            !is_plan(text_in(text_in(entry, entry_value), value_s)));
       if (!dropped) made.add_bytes(node_attr, entry.data(), entry.size());
     });
   }

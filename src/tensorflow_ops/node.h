@@ -32,6 +32,12 @@ struct Node {
 /// Reads a NodeDef. Throws Error{bad_data}.
 Node read_node(std::string_view node_def);
 
+/// Whether `place`, Node::segment_place, says where a function is.
+bool is_function_place(std::string_view place);
+
+/// The function that lies at `place`, and those that it calls, as FunctionDefLibrary. Throws as the next.
+std::string function_of_file(std::string_view place);
+
 /// The node with the segment that lies at `place`, Node::segment_place. Throws Error where the file was
 /// changed.
 std::string with_segment_of_file(std::string_view node_def, std::string_view place);

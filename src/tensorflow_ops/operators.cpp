@@ -65,15 +65,20 @@ private:
       const std::vector<NodeShape> shapes = input_shapes(context);
       const std::string place = node_.segment_place;
       GraphAgain again;
-      if (!place.empty())
+      const bool is_function = is_function_place(place);
+      if (is_function)
+        again = [node_def = node_def_, node = node_, place, shapes] {
+          return engine_graph(node_def, node, shapes, function_of_file(place));
+        };
+      else if (!place.empty())
         again = [node_def = node_def_, place, shapes] {
           const std::string whole = with_segment_of_file(node_def, place);
           return engine_graph(whole, read_node(whole), shapes, {});
         };
       const std::string functions = place.empty() ? library(context) : std::string();
       Node node = node_;
-      node.has_function = !functions.empty();
-      node.has_segment |= !place.empty();
+      node.has_function = !functions.empty() || is_function;
+      node.has_segment |= !place.empty() && !is_function;
       std::string graph = again ? again() : engine_graph(node_def_, node_, shapes, functions);
       entry_ = entry_of(node, std::move(graph), std::move(again), config(context));
       std::string().swap(node_def_); // weights are in it

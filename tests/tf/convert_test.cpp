@@ -135,7 +135,9 @@ TEST(Convert, TuneAtRunConcernsEnginesAlone) {
 TEST(Convert, OneNodeThatCannotBeConvertedIsNamedWithItsReason) {
   const std::string file = graph_def({placeholder("x", f32, {-1, 2}), node({"odd", "NoSuchOperator", {"x"}}),
                                       node({"y", "Neg", {"odd"}, {type("T", f32)}})});
-  LANNER_EXPECT_ERROR(convert(file, plain()), ErrorCode::unsupported,
+  tf::ConvertOptions options = plain();
+  options.stand_alone = true;
+  LANNER_EXPECT_ERROR(convert(file, options), ErrorCode::unsupported,
                       "nodes that nothing here can run without TensorFlow: NoSuchOperator (odd)");
 }
 

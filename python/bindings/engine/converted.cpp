@@ -234,11 +234,29 @@ void register_files(nb::class_<PyModel>& type) {
           "where `before` and `after` are made");
 }
 
+/// What stays native.
+void register_natives(nb::class_<PyModel>& type) {
+  type.def(
+          "native_line", [](const PyModel& self) { return text_of(self.native_line()); },
+          nb::sig("def native_line(self) -> str"),
+          "TF-TRT's line of native nodes: There are 5 ops of 4 different types in the graph that are not "
+          "converted to TensorRT: ...")
+      .def(
+          "native_csv", [](const PyModel& self) { return text_of(self.native_csv()); },
+          nb::sig("def native_csv(self) -> str"), "TF-TRT's table of native nodes: OP Name|Reason|Count.")
+      .def_prop_ro(
+          "needs_tensorflow", [](const PyModel& self) { return text_of(self.needs_tensorflow()); },
+          nb::sig("def needs_tensorflow(self) -> str"),
+          "Nodes that only TensorFlow can run, by operator, with the reason; empty: the model runs here. A "
+          "model that has some is saved, and runs inside TensorFlow: lanner.tf.register().");
+}
+
 void register_model(nb::module_& module) {
   nb::class_<PyModel> type(module, "ConvertedModel",
                            "A TensorFlow model, parts of which are engines. lanner.tf.convert and "
                            "lanner.tf.load make it. Threads may call it at the same time.");
   register_files(type);
+  register_natives(type);
   type.def("__call__", &run, nb::arg("inputs").none(),
            nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object]) -> dict[str, Tensor]"),
            "Runs the model: a dict from output name to Tensor.\n\ninputs: dict from input name to array")

@@ -43,10 +43,17 @@ std::vector<std::string> in_order(std::vector<std::pair<std::size_t, std::string
   return names;
 }
 
-/// The function that a serialised segment stands for.
-FunctionRecord function_of(const std::string& bytes, std::string name, Reading* reading) {
+/// The function that a serialised segment stands for. Functions that it has of its own join `made`, without
+/// their messages, whose memory goes.
+FunctionRecord function_of(const std::string& bytes, std::string name, Reading* reading, const Names& known,
+                           std::vector<FunctionRecord>& made) {
   GraphRecord segment{reading, {}, {}, 0};
   read_graph_file(std::as_bytes(std::span(bytes)), false, segment);
+  for (FunctionRecord& function : segment.functions) {
+    if (known.contains(function.name)) continue;
+    function.message = {};
+    made.push_back(std::move(function));
+  }
   FunctionRecord function{reading, std::move(name), {}, {}, {}, {}, {}};
   std::vector<std::pair<std::size_t, std::string>> inputs, outputs;
   for (ImportNode& node : segment.nodes) {
@@ -76,6 +83,12 @@ std::string segment_function(const ImportNode& node, const Names& known) {
   return known.contains(usual) ? usual : "";
 }
 
+/// Whether bytes begin as a plan does: a safetensors file.
+bool is_plan(std::string_view bytes) {
+  constexpr std::size_t length = 8;
+  return bytes.size() > length && bytes[length] == '{' && bytes[length - 1] == 0;
+}
+
 void replace(ImportNode& node, Names& known, std::vector<FunctionRecord>& made, Reading* reading) {
   std::string function = segment_function(node, known);
   if (function.empty()) {
@@ -87,10 +100,13 @@ void replace(ImportNode& node, Names& known, std::vector<FunctionRecord>& made, 
           one_line(node.name, longest_shown));
     function = node.name + "_native_segment";
     while (known.contains(function)) function += "_";
-    made.push_back(function_of(*bytes, function, reading));
-    known.insert(function);
+    FunctionRecord segment = function_of(*bytes, function, reading, known, made);
+    made.push_back(std::move(segment));
+    for (const FunctionRecord& each : made) known.insert(each.name);
   }
-  node.attributes.erase("serialized_segment"); // it is read, or TensorRT's; weights are in it
+  // It is read, or TensorRT's; weights are in it. A plan of a static engine stays.
+  const auto* engine = attribute_of<std::string>(node, "serialized_segment");
+  if (!engine || !is_plan(*engine)) node.attributes.erase("serialized_segment");
   ImportAttribute called;
   called.value = std::move(function);
   node.op = "PartitionedCall";

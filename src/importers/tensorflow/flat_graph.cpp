@@ -1,6 +1,7 @@
 #include "importers/tensorflow/flat_graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,9 @@
 #include "importers/node_order.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/saved_model.h"
+#include "importers/tensorflow/state.h"
 #include "importers/tensorflow/tensor_record.h"
 
 namespace lanner::tensorflow {
@@ -63,6 +66,24 @@ public:
     }
   }
 
+  /// Gives nodes that touch state control edges to such nodes, of the functions that others call too. After
+  /// all calls.
+  void settle_controls() {
+    std::set<std::string_view> flat;
+    for (const ImportNode& node : made) flat.insert(node.name);
+    for (ImportNode& node : made) {
+      std::vector<std::string> controls;
+      for (std::string& control : node.controls) {
+        if (flat.contains(control))
+          controls.push_back(std::move(control));
+        else if (const auto call = state_of_calls_.find(control); call != state_of_calls_.end())
+          controls.insert(controls.end(), call->second.begin(), call->second.end());
+      }
+      std::erase(controls, node.name);
+      node.controls = std::move(controls);
+    }
+  }
+
   std::vector<ImportNode> made;
 
 private:
@@ -92,6 +113,10 @@ private:
       if (auto* body = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value); body && *body)
         *body = with_flat_names(**body, names);
     settle(copy, caller);
+    if (touches_state(copy)) {
+      copy.controls.insert(copy.controls.end(), before_calls_.begin(), before_calls_.end());
+      for (const std::string& call : names_of_calls_) state_of_calls_[call].push_back(copy.name);
+    }
     made.push_back(std::move(copy));
   }
 
@@ -112,7 +137,11 @@ private:
     ImportNode settled = node;
     settle(settled, caller);
     calls_.push_back(&function);
+    names_of_calls_.push_back(prefix + node.name);
+    for (const std::string& control : node.controls) before_calls_.push_back(prefix + control);
     add(function.nodes, prefix + node.name + "/", inner, &settled);
+    before_calls_.resize(before_calls_.size() - node.controls.size());
+    names_of_calls_.pop_back();
     calls_.pop_back();
     for (std::size_t i = 0; i < std::min(node.outputs.size(), function.outputs.size()); ++i)
       names[node.outputs[i]] = flat_name(inner, function.outputs[i]);
@@ -122,28 +151,86 @@ private:
   const Limits& limits_;
   EngineNodes engines_;
   std::vector<const ImportFunction*> calls_;
+  std::vector<std::string> names_of_calls_; ///< In the flat graph.
+  std::vector<std::string> before_calls_;   ///< Control edges of these calls.
+  std::map<std::string, std::vector<std::string>, std::less<>> state_of_calls_; ///< Nodes that touch state.
 };
 
-ImportModel read(const Content& content, const ImportOptions& options) {
+ImportModel read(const Content& content, const ImportOptions& options, SourceLibrary* library) {
   if (is_keras_model(content.bytes)) return keras::read_keras(content, options);
-  if (looks_like_saved_model(content.bytes)) return read_saved_model(content, options);
-  if (looks_like_meta_graph(content.bytes)) return read_meta_graph(content, options);
+  if (looks_like_saved_model(content.bytes)) return read_saved_model(content, options, library);
+  if (looks_like_meta_graph(content.bytes)) return read_meta_graph(content, options, library);
   check(looks_like_graph_def(content.bytes), ErrorCode::bad_data,
         "not a model of TensorFlow; expected the folder of a SavedModel, a frozen GraphDef, a MetaGraph, "
         "or a Keras file");
-  return read_graph_def(content, options);
+  return read_graph_def(content, options, library);
 }
 
-/// The element type of an unconverted node's output, as its attributes have it.
-Type declared_type(const ImportNode& node, std::size_t i) {
-  for (const char* name : {"Tout", "OutT", "output_types", "Toutput_types"})
-    if (const auto* list = attribute_of<std::vector<std::int64_t>>(node, name); list && i < list->size())
-      return Type::unranked(dtype_of_tensorflow((*list)[i]));
-  for (const char* name : {"dtype", "DstT", "out_type", "output_type", "Tparams", "T"})
-    if (const auto* type = attribute_of<std::int64_t>(node, name))
-      return Type::unranked(dtype_of_tensorflow(*type));
-  return Type::unranked(DType::f32);
+/// Names of TensorFlow's types that no tensor here has.
+std::string foreign_type(std::int64_t number) {
+  constexpr std::int64_t resource = 20, variant = 21, references = 100;
+  if (number == resource) return "a resource";
+  if (number == variant) return "a variant";
+  if (number > references) return "a reference to a variable";
+  return fmt::format("of TensorFlow's type {}", number);
 }
+
+/// Converts what can be: what reads a value that is no tensor here is refused.
+class Trial {
+public:
+  Trial(const ImportOptions& options, const SourceLibrary* library)
+      : rules_(rules_for(options)), library_(library) {}
+
+  Rule rule_of(const ImportNode& node) {
+    if (node.domain.empty())
+      for (const std::string& input : node.inputs)
+        if (const auto found = opaque_.find(input); found != opaque_.end())
+          return
+              [why = fmt::format("it reads {}, which is {}", one_line(input, longest_name), found->second)](
+                  RuleContext&) { fail(ErrorCode::unsupported, "{}", why); };
+    return rules_(node);
+  }
+
+  Type type_of(const ImportNode& made, std::size_t i) {
+    const std::string& value = made.outputs[i];
+    const ImportNode* original = original_of(made, value);
+    if (original) i = 0;
+    const ImportNode& node = original ? *original : made;
+    const std::optional<std::int64_t> number = output_type(node, i);
+    if (!number) {
+      opaque_.emplace(value, fmt::format("a result of {} of a type that the model does not say",
+                                         one_line(node.op, longest_name)));
+      return Type::unranked(DType::f32);
+    }
+    try {
+      const DType type = dtype_of_tensorflow(*number);
+      const auto* shapes = attribute_of<std::vector<Type>>(node, "_output_shapes");
+      return shapes && i < shapes->size() && (*shapes)[i].ranked() ? (*shapes)[i].with_dtype(type)
+                                                                   : Type::unranked(type);
+    } catch (const Error&) {
+      opaque_.emplace(value, foreign_type(*number));
+      return Type::unranked(DType::f32);
+    }
+  }
+
+  const std::map<std::string, std::string, std::less<>>& opaque() const { return opaque_; }
+
+private:
+  /// The node of TensorFlow 1's control flow that gives a result of one that stands for it.
+  const ImportNode* original_of(const ImportNode& made, const std::string& value) const {
+    if (!library_) return nullptr;
+    const auto flow = library_->dataflow.find(made.name);
+    if (flow == library_->dataflow.end()) return nullptr;
+    const auto result = flow->second.results.find(value);
+    if (result == flow->second.results.end()) return nullptr;
+    const auto node = std::ranges::find(flow->second.nodes, result->second, &ImportNode::name);
+    return node == flow->second.nodes.end() ? nullptr : &*node;
+  }
+
+  RuleFinder rules_;
+  const SourceLibrary* library_;
+  std::map<std::string, std::string, std::less<>> opaque_; ///< What a value is, by its name.
+};
 
 } // namespace
 
@@ -154,15 +241,17 @@ std::vector<ImportNode> inlined(const ImportModel& model, const std::vector<Impo
   return std::move(inliner.made);
 }
 
-ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& given, EngineNodes engines) {
+ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& given, EngineNodes engines,
+                            SourceLibrary* library) {
   ImportOptions options = given;
   options.name = source->name();
   const Content content = read_all(source, options.limits);
-  ImportModel model = read(content, options);
+  ImportModel model = read(content, options, library);
   Names names;
   for (const ImportValue& input : model.graph.inputs) names[input.name] = input.name;
   Inliner inliner(model, options.limits, engines);
   inliner.add(model.graph.nodes, "", names, nullptr);
+  inliner.settle_controls();
   model.graph.nodes = std::move(inliner.made);
   for (ImportValue& output : model.graph.outputs) {
     if (output.label.empty()) output.label = output.name;
@@ -171,15 +260,14 @@ ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& given,
   return model;
 }
 
-NodeTrial try_nodes(const ImportModel& model, const ImportOptions& options) {
-  return GraphBuilder(model, rules_for(options), options)
-      .try_nodes([](const ImportNode& node, std::size_t i) {
-        try {
-          return declared_type(node, i);
-        } catch (const Error&) {
-          return Type::unranked(DType::f32); // a resource or another type that no value here has
-        }
-      });
+NodeTrial try_nodes(const ImportModel& model, const ImportOptions& options, const SourceLibrary* library) {
+  Trial rules(options, library);
+  NodeTrial trial =
+      GraphBuilder(
+          model, [&](const ImportNode& node) { return rules.rule_of(node); }, options)
+          .try_nodes([&](const ImportNode& node, std::size_t i) { return rules.type_of(node, i); });
+  for (const auto& [value, what] : rules.opaque()) trial.types.erase(value);
+  return trial;
 }
 
 } // namespace lanner::tensorflow

@@ -11,12 +11,14 @@
 #include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "base/text/one_line.h"
+#include "graph/op.h"
 #include "importers/protobuf.h"
 #include "importers/tensorflow/control_flow/dataflow.h"
 #include "importers/tensorflow/control_flow/loop_functions.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"
+#include "importers/tensorflow/state.h"
 
 namespace lanner::tensorflow {
 namespace {
@@ -31,7 +33,7 @@ bool is_placeholder(const ImportNode& node) {
 bool gives_nothing(const ImportNode& node) {
   static const std::set<std::string, std::less<>> silent{"Const", "NoOp", "Assert", "Placeholder",
                                                          "PlaceholderV2"};
-  return silent.contains(node.op);
+  return silent.contains(node.op) || initialises_table(node);
 }
 
 Type placeholder_type(const ImportNode& node, std::int64_t producer) {
@@ -79,59 +81,9 @@ FunctionOutputs outputs_of(const std::vector<FunctionRecord>& records) {
   return outputs;
 }
 
-/// Operators that write a variable.
-bool writes(const ImportNode& node) {
-  return node.op.starts_with("Assign") || node.op.starts_with("ResourceApply") ||
-         node.op.starts_with("ResourceScatter") || node.op.starts_with("Apply");
-}
-
-/// Nodes that write variables and run whenever the function does, though no result needs them. They stay in
-/// the function, so that a call of it is refused rather than computed without them.
-std::vector<std::string> effects_of(const FunctionRecord& function,
-                                    const std::set<std::string, std::less<>>& writers) {
-  std::map<std::string_view, const ImportNode*> nodes;
-  for (const ImportNode& node : function.nodes) nodes.emplace(node.name, &node);
-  std::vector<std::string> found, waiting = function.effects;
-  for (const auto& [output, tensor] : function.results) waiting.push_back(tensor);
-  std::set<std::string> seen;
-  while (!waiting.empty()) {
-    check_deadline();
-    std::string reference = std::move(waiting.back());
-    waiting.pop_back();
-    if (reference.starts_with('^')) reference.erase(0, 1);
-    const auto node = nodes.find(node_of(reference));
-    if (node == nodes.end() || !seen.insert(node->second->name).second) continue;
-    const auto* called = attribute_of<std::string>(*node->second, "f");
-    if (writes(*node->second) || writers.contains(node->second->op) || (called && writers.contains(*called)))
-      found.push_back(node->second->name);
-    waiting.insert(waiting.end(), node->second->inputs.begin(), node->second->inputs.end());
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
-/// Nodes with effects by function, where there are any.
-std::map<std::string, std::vector<std::string>, std::less<>>
-all_effects(const std::vector<FunctionRecord>& functions) {
-  std::map<std::string, std::vector<std::string>, std::less<>> effects;
-  std::set<std::string, std::less<>> writers;
-  for (bool more = true; more;) {
-    more = false;
-    for (const FunctionRecord& function : functions) {
-      if (writers.contains(function.name)) continue;
-      if (effects_of(function, writers).empty()) continue;
-      more = writers.insert(function.name).second;
-    }
-  }
-  for (const FunctionRecord& function : functions)
-    if (writers.contains(function.name)) effects[function.name] = effects_of(function, writers);
-  return effects;
-}
-
 std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& records,
-                                                   const FunctionOutputs& outputs) {
+                                                   const FunctionOutputs& outputs, const Effects& effects) {
   std::map<std::string, ImportFunction> functions;
-  const auto effects = all_effects(records);
   for (FunctionRecord& record : records) {
     ImportFunction function;
     std::vector<std::string> results;
@@ -143,7 +95,8 @@ std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& 
     }
     structure_dataflow(record.nodes, outputs, References::Form::in_function);
     const std::size_t count = results.size();
-    if (const auto found = effects.find(record.name); found != effects.end())
+    // Nodes that write variables stay, so that a call is refused rather than computed without them.
+    if (const auto found = effects.functions.find(record.name); found != effects.functions.end())
       results.insert(results.end(), found->second.begin(), found->second.end());
     References references(outputs, References::Form::in_function);
     function.outputs = references.resolve(record.nodes, std::move(results));
@@ -153,6 +106,33 @@ std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& 
     functions.insert_or_assign(std::string(function_domain) + "." + record.name, std::move(function));
   }
   return functions;
+}
+
+/// What only TensorFlow can use, before nodes are changed. Gives the variables that are not constant.
+NodeNames keep_for_tensorflow(const GraphRecord& record, const GraphEnds* ends, const Effects& effects,
+                              std::vector<std::string> initial, const VariableReader& variables,
+                              SourceLibrary& library) {
+  library.text = record.reading->text;
+  for (const FunctionRecord& function : record.functions)
+    if (!function.message.empty()) library.functions[function.name] = function.message;
+  std::vector<std::string> results = effects.graph;
+  if (ends)
+    for (const ImportValue& output : ends->outputs) results.push_back(output.name);
+  const bool says_initial = !initial.empty(); // a GraphDef does not
+  for (const ImportNode& node : record.nodes) {
+    if (!ends) results.push_back(node.name);
+    if (!says_initial && initialises_table(node)) initial.push_back(node.name);
+  }
+  const NodeNames kept = dependencies(record.nodes, std::move(results));
+  NodeNames live;
+  if (variables) live = written_variables(record, kept);
+  add_initial(record, kept, live, initial, library);
+  for (const ImportNode& node : record.nodes)
+    if (live.contains(node.name)) {
+      with_context([&] { return fmt::format("variable {}", one_line(node.name, longest_name)); },
+                   [&] { add_first_value(node, variables(node), library); });
+    }
+  return live;
 }
 
 void require_own_names(const std::vector<ImportNode>& nodes) {
@@ -236,18 +216,17 @@ std::vector<ImportValue> inputs_of(const std::vector<const ImportNode*>& placeho
   return inputs;
 }
 
-bool is_variable(const ImportNode& node) {
-  return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
-}
-
 /// A variable becomes a constant of its value.
 void freeze(ImportNode& node, const VariableReader& variables) {
   with_context([&] { return fmt::format("variable {}", one_line(node.name, longest_name)); },
                [&] {
                  ImportAttribute value;
                  value.value = variables(node);
+                 const bool has_handle = node.op == "VarHandleOp";
                  node.op = "Const";
                  node.attributes.clear();
+                 if (has_handle)
+                   node.attributes.emplace(variable_mark, ImportAttribute{std::int64_t{1}, {}, 0});
                  node.attributes.emplace("value", std::move(value));
                });
 }
@@ -271,23 +250,30 @@ bool looks_like_text(std::span<const std::byte> bytes) {
 
 } // namespace
 
-ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables) {
+ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables,
+                     SourceLibrary* library, const std::vector<std::string>& initial) {
   ImportModel model;
   model.dtype_of = dtype_of_tensorflow;
   require_own_names(record.nodes);
   replace_engine_nodes(record);
   const FunctionOutputs functions = outputs_of(record.functions);
-  structure_dataflow(record.nodes, functions, References::Form::in_graph);
   std::vector<std::string> results;
-  if (ends) {
-    cut_at_inputs(record.nodes, ends->inputs);
+  if (ends)
     for (const ImportValue& output : ends->outputs) results.push_back(output.name);
-  } else {
+  const Effects effects = effects_of(record, library ? results : std::vector<std::string>(), library);
+  NodeNames live;
+  if (library) live = keep_for_tensorflow(record, ends, effects, initial, variables, *library);
+  structure_dataflow(record.nodes, functions, References::Form::in_graph,
+                     library ? &library->dataflow : nullptr);
+  if (ends)
+    cut_at_inputs(record.nodes, ends->inputs);
+  else
     results = unread_results(record);
-  }
   References references(functions, References::Form::in_graph);
+  const std::size_t count = results.size();
+  results.insert(results.end(), effects.graph.begin(), effects.graph.end());
   results = references.resolve(record.nodes, std::move(results));
-  for (std::size_t i = 0; i < results.size(); ++i)
+  for (std::size_t i = 0; i < count; ++i)
     model.graph.outputs.push_back({std::move(results[i]), {}, ends ? ends->outputs[i].label : ""});
   std::vector<const ImportNode*> placeholders;
   for (ImportNode& node : record.nodes) {
@@ -295,20 +281,39 @@ ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableR
       placeholders.push_back(&node);
       continue;
     }
-    if (variables && is_variable(node)) freeze(node, variables);
+    if (variables && is_variable(node) && !live.contains(node.name)) freeze(node, variables);
     model.graph.nodes.push_back(std::move(node));
   }
   model.graph.inputs = inputs_of(placeholders, record, ends);
-  model.functions = functions_of(record.functions, functions);
+  model.functions = functions_of(record.functions, functions, effects);
   embed_loop_functions(model);
   return model;
 }
 
-ImportModel read_graph_def(const Content& content, const ImportOptions& options) {
+void drop_shapes(GraphRecord& graph, const OpTable& ops) {
+  const auto drop = [&](std::vector<ImportNode>& nodes) {
+    for (ImportNode& node : nodes)
+      if (ops.find("tf." + node.op)) node.attributes.erase("_output_shapes");
+  };
+  drop(graph.nodes);
+  for (FunctionRecord& function : graph.functions) drop(function.nodes);
+}
+
+ImportModel read_graph_def(const Content& content, const ImportOptions& options, SourceLibrary* library) {
   Reading reading{TensorReader(content, options.limits), options.limits, 0};
   GraphRecord record{&reading, {}, {}, 0};
-  read_graph_file(content.bytes, looks_like_text(content.bytes), record);
-  return model_of(record, nullptr, {});
+  reading.text = looks_like_text(content.bytes);
+  read_graph_file(content.bytes, reading.text, record);
+  drop_shapes(record, options.ops);
+  if (library) library->owners.push_back(content.owner);
+  if (!library || options.outputs.empty()) return model_of(record, nullptr, {}, library);
+  GraphEnds ends;
+  for (const std::string& output : options.outputs) ends.outputs.push_back({output, {}, output});
+  for (const ImportValue& output : ends.outputs)
+    check(std::ranges::find(record.nodes, node_of(output.name), &ImportNode::name) != record.nodes.end(),
+          ErrorCode::not_found, "outputs: the graph has no node '{}'",
+          one_line(node_of(output.name), longest_name));
+  return model_of(record, &ends, {}, library);
 }
 
 bool looks_like_graph_def(std::span<const std::byte> bytes) {

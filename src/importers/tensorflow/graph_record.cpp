@@ -1,5 +1,7 @@
 #include "importers/tensorflow/graph_record.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include <lanner/error.h>
@@ -196,10 +198,10 @@ constexpr FieldEntry attribute_fields[] = {
 };
 
 /// TensorFlow's own run-time annotations do not affect the result; those of TRTEngineOp say how its engines
-/// are kept (tf/convert).
+/// are kept (tf/convert), and shapes are for nodes that nothing here infers.
 bool is_annotation(std::string_view key) {
   return key.starts_with("_") && key != "_use_implicit_batch" && key != "_allow_build_at_runtime" &&
-         key != "_lanner_profiles" && key != "_lanner_static";
+         key != "_lanner_profiles" && key != "_lanner_static" && key != "_output_shapes";
 }
 
 constexpr FieldEntry node_fields[] = {
@@ -271,6 +273,7 @@ constexpr FieldEntry library_fields[] = {
           [](GraphRecord& r, FieldValue& v) {
             FunctionRecord& function = r.functions.emplace_back();
             function.reading = r.reading;
+            if (!r.reading->text) function.message = v.bytes();
             v.message(function_fields, &function);
           }>(1, "function", Wire::message),
 };
@@ -288,7 +291,87 @@ constexpr FieldEntry graph_fields[] = {
                                                                                              Wire::message),
 };
 
+// --- op_def.proto ---
+
+struct ResultRecord {
+  std::string name, type_attribute, count_attribute, list_attribute;
+  std::int64_t type = 0;
+};
+struct OperatorReading {
+  OperatorRecord record;
+  std::vector<ResultRecord> results;
+  std::map<std::string, std::int64_t> default_types;
+};
+struct DefaultRecord {
+  std::string name;
+  std::int64_t type = 0;
+};
+
+constexpr FieldEntry default_fields[] = {
+    field<DefaultRecord, [](DefaultRecord& r, FieldValue& v) { r.type = read_data_type(v); }>(6, "type",
+                                                                                              Wire::varint),
+};
+constexpr FieldEntry operator_attribute_fields[] = {
+    field<DefaultRecord, [](DefaultRecord& r, FieldValue& v) { r.name = text(v); }>(1, "name", Wire::bytes),
+    field<DefaultRecord, [](DefaultRecord& r, FieldValue& v) { v.message(default_fields, &r); }>(
+        3, "default_value", Wire::message),
+};
+constexpr FieldEntry result_fields[] = {
+    field<ResultRecord, [](ResultRecord& r, FieldValue& v) { r.name = text(v); }>(1, "name", Wire::bytes),
+    field<ResultRecord, [](ResultRecord& r, FieldValue& v) { r.type = read_data_type(v); }>(3, "type",
+                                                                                            Wire::varint),
+    field<ResultRecord, [](ResultRecord& r, FieldValue& v) { r.type_attribute = text(v); }>(4, "type_attr",
+                                                                                            Wire::bytes),
+    field<ResultRecord, [](ResultRecord& r, FieldValue& v) { r.count_attribute = text(v); }>(5, "number_attr",
+                                                                                             Wire::bytes),
+    field<ResultRecord, [](ResultRecord& r, FieldValue& v) { r.list_attribute = text(v); }>(
+        6, "type_list_attr", Wire::bytes),
+};
+constexpr FieldEntry operator_fields[] = {
+    field<OperatorReading, [](OperatorReading& r, FieldValue& v) { r.record.name = text(v); }>(1, "name",
+                                                                                               Wire::bytes),
+    field<OperatorReading,
+          [](OperatorReading& r, FieldValue& v) { v.message(result_fields, &r.results.emplace_back()); }>(
+        3, "output_arg", Wire::message),
+    field<OperatorReading,
+          [](OperatorReading& r, FieldValue& v) {
+            DefaultRecord attribute;
+            v.message(operator_attribute_fields, &attribute);
+            if (attribute.type != 0) r.default_types[attribute.name] = attribute.type;
+          }>(4, "attr", Wire::message),
+    field<OperatorReading, [](OperatorReading& r, FieldValue& v) { r.record.stateful = v.integer() != 0; }>(
+        17, "is_stateful", Wire::varint),
+};
+
+/// A result as results_attribute has it.
+std::string result_text(const ResultRecord& result, const std::map<std::string, std::int64_t>& defaults) {
+  std::string made = result.name;
+  if (!result.count_attribute.empty()) made += "*" + result.count_attribute;
+  if (!result.list_attribute.empty()) return made + "@" + result.list_attribute;
+  if (result.type_attribute.empty()) return made + fmt::format("={}", result.type);
+  made += "=" + result.type_attribute;
+  const auto known = defaults.find(result.type_attribute);
+  return known == defaults.end() ? made : made + fmt::format("|{}", known->second);
+}
+
+constexpr FieldEntry operator_list_fields[] = {
+    field<std::vector<OperatorRecord>,
+          [](std::vector<OperatorRecord>& r, FieldValue& v) {
+            OperatorReading reading;
+            v.message(operator_fields, &reading);
+            for (const ResultRecord& result : reading.results)
+              reading.record.results.push_back(result_text(result, reading.default_types));
+            r.push_back(std::move(reading.record));
+          }>(1, "op", Wire::message),
+};
+
 } // namespace
+
+std::vector<OperatorRecord> read_operators(FieldValue& value) {
+  std::vector<OperatorRecord> operators;
+  value.message(operator_list_fields, &operators);
+  return operators;
+}
 
 void read_graph(FieldValue& value, GraphRecord& graph) {
   value.message(graph_fields, &graph);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lanner/limits.h>
@@ -20,6 +21,7 @@ struct Reading {
   TensorReader tensors;
   const Limits& limits;
   std::uint64_t nodes = 0;
+  bool text = false; ///< The file is text.
 };
 
 /// A function of the library. Inputs of its nodes are as written: `node:output:0`, `argument`, `^node`.
@@ -30,6 +32,7 @@ struct FunctionRecord {
   std::map<std::string, std::string, std::less<>> results; ///< The tensor of each output.
   std::vector<std::string> effects;                        ///< Nodes that run though nothing reads them.
   std::vector<ImportNode> nodes;
+  std::string_view message = {}; ///< The FunctionDef as written, in the file's memory; empty for text.
 };
 
 struct GraphRecord {
@@ -37,6 +40,13 @@ struct GraphRecord {
   std::vector<ImportNode> nodes;
   std::vector<FunctionRecord> functions;
   std::int64_t producer = 0;
+};
+
+/// An operator of the list that a MetaGraph has of those that its graph uses (op_def.proto).
+struct OperatorRecord {
+  std::string name;
+  std::vector<std::string> results; ///< As results_attribute has them (node_outputs.h).
+  bool stateful = false;
 };
 
 /// An entry of a map, or a message with a name.
@@ -52,6 +62,9 @@ void read_graph_file(std::span<const std::byte> bytes, bool text, GraphRecord& g
 Type read_shape(FieldValue& value);
 /// Reads a field that is a DataType, by name or number.
 std::int64_t read_data_type(FieldValue& value);
+
+/// Reads a field that is an OpList.
+std::vector<OperatorRecord> read_operators(FieldValue& value);
 
 /// The attribute of this name as a T, or null.
 template<typename T>

@@ -13,6 +13,7 @@
 #include "base/text/one_line.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/node_outputs.h"
+#include "importers/tensorflow/state.h"
 
 namespace lanner::tensorflow {
 namespace {
@@ -75,7 +76,7 @@ std::int64_t first_result(const ImportNode& node, const std::string& argument,
   return 0;
 }
 
-std::string References::resolved(const std::string& reference) const {
+std::string References::resolved(const std::string& reference) {
   const std::size_t colon = reference.find(':');
   if (colon == std::string::npos) return reference;
   const std::string node = reference.substr(0, colon), rest = reference.substr(colon + 1);
@@ -83,8 +84,17 @@ std::string References::resolved(const std::string& reference) const {
   if (form_ == Form::in_graph || second == std::string::npos)
     return tensor_name(node, number_of(rest, reference));
   const auto found = nodes_.find(node);
-  const std::int64_t first =
-      found == nodes_.end() ? 0 : first_result(*found->second, rest.substr(0, second), functions_);
+  const std::string argument = rest.substr(0, second);
+  const std::int64_t first = found == nodes_.end() ? 0 : first_result(*found->second, argument, functions_);
+  if (found != nodes_.end() && !functions_.contains(found->second->op) && !knows_results(found->second->op) &&
+      !found->second->attributes.contains(results_attribute)) {
+    const auto [known, added] = unknown_.emplace(node, argument);
+    check(added || known->second == argument, ErrorCode::unsupported,
+          "node {} ({}): the order of its results '{}' and '{}' is not known; expected a SavedModel with "
+          "TensorFlow's list of its operators",
+          one_line(node, longest_shown), one_line(found->second->op, longest_shown),
+          one_line(known->second, longest_shown), one_line(argument, longest_shown));
+  }
   return tensor_name(node, first + number_of(rest.substr(second + 1), reference));
 }
 
@@ -104,6 +114,33 @@ void References::call_functions(std::vector<ImportNode>& nodes) const {
   }
 }
 
+bool References::keeps_order(const ImportNode& node) const {
+  return functions_.contains(node.op) || node.op == "PartitionedCall" ||
+         node.op == "StatefulPartitionedCall" || touches_state(node);
+}
+
+/// Nodes that touch state and run before this one by its control edges, which may lead there by way of nodes
+/// that do not.
+std::vector<std::string> References::controls_of(const ImportNode& node,
+                                                 const std::set<std::string_view>& kept) const {
+  std::vector<std::string> found, waiting;
+  for (const std::string& input : node.inputs)
+    if (is_control(input)) waiting.push_back(input);
+  std::set<std::string, std::less<>> seen;
+  while (!waiting.empty()) {
+    check_deadline();
+    const std::string name = node_of(std::string_view(waiting.back()).substr(is_control(waiting.back())));
+    waiting.pop_back();
+    const auto before = nodes_.find(name);
+    if (before == nodes_.end() || !seen.insert(name).second) continue;
+    if (kept.contains(name) && keeps_order(*before->second))
+      found.push_back(name);
+    else
+      waiting.insert(waiting.end(), before->second->inputs.begin(), before->second->inputs.end());
+  }
+  return found;
+}
+
 std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
                                              std::vector<std::string> results) {
   for (const ImportNode& node : nodes) nodes_.emplace(node.name, &node);
@@ -120,6 +157,7 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   for (ImportNode node : nodes) {
     check_deadline();
     if (!kept.contains(node.name)) continue;
+    if (keeps_order(node)) node.controls = controls_of(node, kept);
     std::erase_if(node.inputs, is_control);
     for (std::string& input : node.inputs) use(input);
     made.push_back(std::move(node));
@@ -141,6 +179,7 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   }
   call_functions(made);
   nodes_.clear();
+  unknown_.clear();
   nodes = std::move(made);
   return results;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,17 +35,22 @@ public:
   /// most this many bytes: a long name times many results would take more bytes than the file has.
   static constexpr std::size_t longest_unread_name = 200;
 
-  /// Drops control edges and every node that no result depends on, except inputs of the graph; turns function
-  /// calls into nodes of their own domain. Returns the results' tensor names.
+  /// Drops control edges, except those between nodes that touch state (state.h), and every node that no
+  /// result depends on, except inputs of the graph; turns function calls into nodes of their own domain.
+  /// Returns the results' tensor names.
   std::vector<std::string> resolve(std::vector<ImportNode>& nodes, std::vector<std::string> results);
 
 private:
-  std::string resolved(const std::string& reference) const;
+  std::string resolved(const std::string& reference);
+  bool keeps_order(const ImportNode& node) const;
+  std::vector<std::string> controls_of(const ImportNode& node, const std::set<std::string_view>& kept) const;
   void call_functions(std::vector<ImportNode>& nodes) const;
 
   const FunctionOutputs& functions_;
   Form form_;
   std::map<std::string, const ImportNode*, std::less<>> nodes_;
+  /// By node of an operator that nothing describes: the name by which its results are read, which is one.
+  std::map<std::string, std::string, std::less<>> unknown_;
 };
 
 } // namespace lanner::tensorflow

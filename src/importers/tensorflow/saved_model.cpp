@@ -14,9 +14,12 @@
 #include "base/check.h"
 #include "base/text/joined.h"
 #include "base/text/one_line.h"
+#include "graph/op.h"
 #include "importers/protobuf.h"
 #include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"
+#include "importers/tensorflow/state.h"
 #include "importers/tensorflow/variables.h"
 
 namespace lanner::tensorflow {
@@ -46,6 +49,13 @@ struct MetaGraph {
   std::vector<std::string> tags;
   GraphRecord graph;
   std::map<std::string, Signature> signatures;
+  std::vector<OperatorRecord> operators;
+  std::map<std::string, std::vector<std::string>> collections; ///< Those of names of nodes.
+  std::vector<AssetFile> assets;
+};
+struct Collection {
+  std::string name;
+  std::vector<std::string> nodes;
 };
 struct SavedModel {
   Reading* reading;
@@ -87,7 +97,30 @@ constexpr FieldEntry named_signature_fields[] = {
           [](NamedSignature& r, FieldValue& v) { v.message(signature_fields, &r.signature); }>(2, "value",
                                                                                                Wire::message),
 };
+constexpr FieldEntry node_list_fields[] = {
+    field<Collection, [](Collection& r, FieldValue& v) { r.nodes.push_back(text(v)); }>(1, "value",
+                                                                                        Wire::bytes),
+};
+constexpr FieldEntry collection_value_fields[] = {
+    field<Collection, [](Collection& r, FieldValue& v) { v.message(node_list_fields, &r); }>(1, "node_list",
+                                                                                             Wire::message),
+};
+constexpr FieldEntry collection_fields[] = {
+    field<Collection, [](Collection& r, FieldValue& v) { r.name = text(v); }>(1, "key", Wire::bytes),
+    field<Collection, [](Collection& r, FieldValue& v) { v.message(collection_value_fields, &r); }>(
+        2, "value", Wire::message),
+};
+constexpr FieldEntry asset_tensor_fields[] = {
+    field<AssetFile, [](AssetFile& r, FieldValue& v) { r.tensor = text(v); }>(1, "name", Wire::bytes),
+};
+constexpr FieldEntry asset_fields[] = {
+    field<AssetFile, [](AssetFile& r, FieldValue& v) { v.message(asset_tensor_fields, &r); }>(
+        1, "tensor_info", Wire::message),
+    field<AssetFile, [](AssetFile& r, FieldValue& v) { r.file = text(v); }>(2, "filename", Wire::bytes),
+};
 constexpr FieldEntry meta_info_fields[] = {
+    field<MetaGraph, [](MetaGraph& r, FieldValue& v) { r.operators = read_operators(v); }>(
+        2, "stripped_op_list", Wire::message),
     field<MetaGraph, [](MetaGraph& r, FieldValue& v) { r.tags.push_back(text(v)); }>(4, "tags", Wire::bytes),
 };
 constexpr FieldEntry meta_graph_fields[] = {
@@ -101,6 +134,14 @@ constexpr FieldEntry meta_graph_fields[] = {
             v.message(named_signature_fields, &named);
             r.signatures.insert_or_assign(std::move(named.name), std::move(named.signature));
           }>(5, "signature_def", Wire::message),
+    field<MetaGraph,
+          [](MetaGraph& r, FieldValue& v) {
+            Collection collection;
+            v.message(collection_fields, &collection);
+            r.collections.insert_or_assign(std::move(collection.name), std::move(collection.nodes));
+          }>(4, "collection_def", Wire::message),
+    field<MetaGraph, [](MetaGraph& r, FieldValue& v) { v.message(asset_fields, &r.assets.emplace_back()); }>(
+        6, "asset_file_def", Wire::message),
 };
 constexpr FieldEntry saved_model_fields[] = {
     field<SavedModel, [](SavedModel& r, FieldValue& v) { r.version = v.integer(); }>(
@@ -109,7 +150,7 @@ constexpr FieldEntry saved_model_fields[] = {
           [](SavedModel& r, FieldValue& v) {
             constexpr std::size_t most = 64;
             check(r.graphs.size() < most, ErrorCode::limit_exceeded, "more than {} graphs", most);
-            r.graphs.push_back({r.reading, {}, {r.reading, {}, {}, 0}, {}});
+            r.graphs.push_back({r.reading, {}, {r.reading, {}, {}, 0}, {}, {}, {}, {}});
             v.message(meta_graph_fields, &r.graphs.back());
           }>(2, "meta_graphs", Wire::message),
 };
@@ -199,10 +240,64 @@ std::filesystem::path beside(const ImportOptions& options, const std::filesystem
   return options.folder.empty() ? std::filesystem::path() : options.folder / prefix;
 }
 
+/// Tells nodes whose operator has no rule what their results are; operators of the user's get the attributes
+/// of the file alone.
+void describe_operators(MetaGraph& graph, const ImportOptions& options) {
+  std::map<std::string_view, const OperatorRecord*> known;
+  for (const OperatorRecord& record : graph.operators) known.emplace(record.name, &record);
+  const auto describe = [&](std::vector<ImportNode>& nodes) {
+    for (ImportNode& node : nodes) {
+      const auto found = known.find(node.op);
+      if (found == known.end() || options.ops.find("tf." + node.op)) continue;
+      if (found->second->stateful)
+        node.attributes.emplace(stateful_attribute, ImportAttribute{std::int64_t{1}, {}, 0});
+      if (!knows_results(node.op))
+        node.attributes.emplace(results_attribute, ImportAttribute{found->second->results, {}, 0});
+    }
+  };
+  describe(graph.graph.nodes);
+  for (FunctionRecord& function : graph.graph.functions) describe(function.nodes);
+}
+
+/// The nodes that TensorFlow runs when it loads the model.
+std::vector<std::string> initial_nodes(const MetaGraph& graph) {
+  if (const auto found = graph.signatures.find("__saved_model_init_op"); found != graph.signatures.end())
+    for (const auto& [label, info] : found->second.outputs)
+      if (!info.tensor.empty()) return {info.tensor};
+  for (const char* name : {"saved_model_main_op", "legacy_init_op"})
+    if (const auto found = graph.collections.find(name); found != graph.collections.end())
+      return found->second;
+  return {};
+}
+
+/// Values that constants of the graph give to variables, as a converted model has them, by the variable's
+/// name.
+std::map<std::string, Tensor> values_in_graph(const GraphRecord& graph) {
+  std::map<std::string_view, const Tensor*> constants;
+  for (const ImportNode& node : graph.nodes)
+    if (const auto* value = attribute_of<Tensor>(node, "value"); value && node.op == "Const")
+      constants.emplace(node.name, value);
+  std::map<std::string, Tensor> values;
+  for (const ImportNode& node : graph.nodes) {
+    if (!node.name.ends_with(assignment_suffix) || node.inputs.size() < 2) continue;
+    const auto value = constants.find(node_of(node.inputs[1]));
+    if (value != constants.end()) values.emplace(node_of(node.inputs[0]), *value->second);
+  }
+  return values;
+}
+
 ImportModel frozen(MetaGraph& graph, const GraphEnds& ends, const std::filesystem::path& prefix,
-                   const ImportOptions& options) {
+                   const ImportOptions& options, SourceLibrary* library) {
+  describe_operators(graph, options);
+  drop_shapes(graph.graph, options.ops);
   Variables variables(graph.graph, prefix, options.limits, options.on_data_file);
-  return model_of(graph.graph, &ends, [&](const ImportNode& node) { return variables.read(node); });
+  if (library) library->assets = graph.assets;
+  const auto values = values_in_graph(graph.graph);
+  const auto read = [&](const ImportNode& node) {
+    const auto known = values.find(node.name);
+    return known == values.end() ? variables.read(node) : known->second;
+  };
+  return model_of(graph.graph, &ends, read, library, initial_nodes(graph));
 }
 
 // --- Binary files by their first fields ---
@@ -263,19 +358,23 @@ bool looks_like_meta_graph(std::span<const std::byte> bytes) {
   return holds(bytes, is_meta_graph) || is_meta_graph_text(bytes);
 }
 
-ImportModel read_saved_model(const Content& content, const ImportOptions& options) {
+ImportModel read_saved_model(const Content& content, const ImportOptions& options, SourceLibrary* library) {
   Reading reading{TensorReader(content, options.limits), options.limits, 0};
   SavedModel model{&reading, 0, {}};
-  read_file(content, is_saved_model_text(content.bytes), saved_model_fields, model, options.limits);
+  reading.text = is_saved_model_text(content.bytes);
+  read_file(content, reading.text, saved_model_fields, model, options.limits);
+  if (library) library->owners.push_back(content.owner);
   MetaGraph& graph = chosen_graph(model, options.tensorflow.tags);
   const GraphEnds ends = ends_of(chosen_signature(graph, options.tensorflow.signature));
-  return frozen(graph, ends, beside(options, "variables/variables"), options);
+  return frozen(graph, ends, beside(options, "variables/variables"), options, library);
 }
 
-ImportModel read_meta_graph(const Content& content, const ImportOptions& options) {
+ImportModel read_meta_graph(const Content& content, const ImportOptions& options, SourceLibrary* library) {
   Reading reading{TensorReader(content, options.limits), options.limits, 0};
-  MetaGraph graph{&reading, {}, {&reading, {}, {}, 0}, {}};
-  read_file(content, is_meta_graph_text(content.bytes), meta_graph_fields, graph, options.limits);
+  MetaGraph graph{&reading, {}, {&reading, {}, {}, 0}, {}, {}, {}, {}};
+  reading.text = is_meta_graph_text(content.bytes);
+  read_file(content, reading.text, meta_graph_fields, graph, options.limits);
+  if (library) library->owners.push_back(content.owner);
   const bool has_signature = std::ranges::any_of(
       graph.signatures, [](const auto& each) { return is_for_callers(each.first, each.second); });
   GraphEnds ends;
@@ -288,7 +387,7 @@ ImportModel read_meta_graph(const Content& content, const ImportOptions& options
   }
   std::filesystem::path prefix = std::filesystem::path(options.name).filename();
   if (prefix.extension() == ".meta") prefix.replace_extension();
-  return frozen(graph, ends, beside(options, prefix), options);
+  return frozen(graph, ends, beside(options, prefix), options, library);
 }
 
 } // namespace lanner::tensorflow

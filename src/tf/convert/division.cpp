@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/limits/account.h"
 #include "base/text/one_line.h"
+#include "importers/tensorflow/control_flow/dataflow.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/flat_graph.h"
 #include "tf/convert/flat_index.h"
@@ -33,8 +34,32 @@ std::optional<NativeReason> reason_of(const ImportNode& node, const NodeTrial& t
   return std::nullopt;
 }
 
+using Names = std::set<std::string, std::less<>>;
+
+/// Nodes of control flow that a saved model has outside of engines, as TensorFlow 1 wrote it or as functions
+/// that read variables by their handles.
+Names flow_outside(const Division& division) {
+  Names names;
+  if (!division.library) return names;
+  for (const auto& [name, flow] : division.library->dataflow) {
+    names.insert(name);
+    for (const ImportNode& node : flow.nodes) names.insert(node.name);
+  }
+  constexpr std::int64_t resource = 20;
+  for (const ImportNode& node : division.flat.graph.nodes)
+    for (const char* types : {"T", "Tin"})
+      if (const auto* list = tensorflow::attribute_of<std::vector<std::int64_t>>(node, types);
+          list && std::ranges::find(*list, resource) != list->end())
+        names.insert(node.name);
+  return names;
+}
+
 /// Nodes computed from constants alone have no edges: whatever reads them gets copies.
-SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial, const FlatIndex& index) {
+SegmenterGraph segmenter_graph(const Division& division) {
+  const ImportModel& flat = division.flat;
+  const NodeTrial& trial = division.trial;
+  const FlatIndex& index = *division.index;
+  const Names outside = flow_outside(division);
   std::map<std::string_view, std::uint32_t> by_name;
   for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n) by_name.emplace(flat.graph.nodes[n].name, n);
   std::map<std::string_view, std::uint32_t> inputs;
@@ -46,6 +71,8 @@ SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial, 
     const auto n = static_cast<std::uint32_t>(graph.nodes.size() - 1);
     made.reason = index.is_constant(n) ? NativeReason{"constant", "computed from constants alone"}
                                        : reason_of(node, trial);
+    if (!made.reason && outside.contains(node.name))
+      made.reason = NativeReason{"control_flow", "control flow that engines of a saved model cannot have"};
     made.inputs_may_enter =
         std::ranges::all_of(node.inputs, [&](const auto& v) { return may_cross(trial, v); });
     made.outputs_may_leave =
@@ -224,20 +251,32 @@ void take_precision(Division& division) {
   }
 }
 
-/// Native nodes without a rule have nothing that could run them.
 void require_rules(const Division& division) {
-  std::map<std::string, std::vector<std::string>> missing;
-  for (const ConvertedNode& node : division.nodes)
-    if (node.engine.empty() && division.trial.reasons.contains(node.name))
-      missing[node.op].push_back(node.name);
-  if (missing.empty()) return;
-  std::string list;
-  for (const auto& [op, names] : missing)
-    list += fmt::format("{}{} ({}{})", list.empty() ? "" : "; ", op, names.front(),
-                        names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
-  const std::string& first = missing.begin()->second.front();
-  fail(ErrorCode::unsupported, "nodes that nothing here can run without TensorFlow: {}; {}: {}", list, first,
-       division.trial.reasons.find(first)->second);
+  const std::string foreign = foreign_nodes(division);
+  check(foreign.empty(), ErrorCode::unsupported, "nodes that nothing here can run without TensorFlow: {}",
+        foreign);
+}
+
+/// Nodes that were converted need no control edges: what they compute does not depend on state.
+void drop_controls(Division& division) {
+  for (ImportNode& node : division.flat.graph.nodes)
+    if (!division.trial.reasons.contains(node.name)) node.controls.clear();
+}
+
+/// What is behind control flow of TensorFlow 1 that stays as it is may not run, or more than once: an engine
+/// with nodes of both sides would be wrong. Up to the ends of loops.
+void keep_in_dataflow(Division& division) {
+  std::set<std::string, std::less<>> inside;
+  for (const ImportNode& node : division.flat.graph.nodes) {
+    const bool is_flow = node.attributes.contains(tensorflow::dataflow_reason);
+    const bool behind = std::ranges::any_of(node.inputs, [&](const auto& v) { return inside.contains(v); });
+    if ((!is_flow && !behind) || node.op == "Exit" || node.op == "RefExit") continue;
+    inside.insert(node.outputs.begin(), node.outputs.end());
+    if (!is_flow)
+      division.trial.reasons.emplace(node.name,
+                                     "it is in control flow of TensorFlow 1 that is not converted");
+  }
+  inside.erase("");
 }
 
 /// A node computed from constants is where its first reader is.
@@ -292,18 +331,43 @@ void remove_prefix(std::vector<ImportNode>& nodes, std::map<std::string, std::st
 
 const Type& type_of(const Division& division, const std::string& value) {
   const auto found = division.trial.types.find(value);
-  check(found != division.trial.types.end(), ErrorCode::bad_data, "value '{}' has no type",
+  check(found != division.trial.types.end(), ErrorCode::unsupported,
+        "value '{}' is no tensor, or its type is not known; expected tensors as inputs and outputs",
         one_line(value, 200));
   return found->second;
 }
 
-Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import) {
-  Division division{std::move(flat), {}, {}, {}, {}};
+bool is_native(const Division& division, std::uint32_t node) {
+  return division.nodes[node].engine.empty() && !division.index->is_constant(node);
+}
+
+std::string foreign_nodes(const Division& division) {
+  constexpr std::size_t shown = 3;
+  std::map<std::string, std::vector<std::string>> nodes;
+  for (const ConvertedNode& node : division.nodes)
+    if (node.engine.empty() && division.trial.reasons.contains(node.name))
+      nodes[node.op].push_back(node.name);
+  std::string list;
+  for (const auto& [op, names] : nodes) {
+    list += fmt::format("{}{} (", list.empty() ? "" : "; ", one_line(op, 200));
+    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i)
+      list += (i == 0 ? "" : ", ") + one_line(names[i], 200);
+    if (names.size() > shown) list += fmt::format(" and {} more", names.size() - shown);
+    list += "): " + one_line(division.trial.reasons.find(names.front())->second, 300);
+  }
+  return list;
+}
+
+Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import,
+                std::shared_ptr<const tensorflow::SourceLibrary> library) {
+  Division division{std::move(flat), {}, {}, {}, {}, std::move(library)};
   require_values(division.flat.graph);
-  division.trial = tensorflow::try_nodes(division.flat, import);
-  division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes);
+  division.trial = tensorflow::try_nodes(division.flat, import, division.library.get());
+  keep_in_dataflow(division);
+  drop_controls(division);
+  division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes, division.trial.reasons);
   const FlatIndex& index = *division.index;
-  const SegmenterGraph graph = segmenter_graph(division.flat, division.trial, index);
+  const SegmenterGraph graph = segmenter_graph(division);
   const Segmentation segmentation = segment_graph(graph, segmenter_options(options));
   for (const ImportNode& node : division.flat.graph.nodes)
     division.nodes.push_back({node.name, node.op, {}, {}, {}});
@@ -320,15 +384,16 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
       division.nodes[native.node].reason = native.reason.text;
     }
   adopt_constants(division, index);
-  require_rules(division);
+  if (!division.library || options.stand_alone) require_rules(division);
   add_parts(division, index, std::move(engines), names);
   return division;
 }
 
-Division divide_as_saved(ImportModel flat, const ImportOptions& import) {
-  Division division{std::move(flat), {}, {}, {}, {}};
+Division divide_as_saved(ImportModel flat, const ImportOptions& import,
+                         std::shared_ptr<const tensorflow::SourceLibrary> library) {
+  Division division{std::move(flat), {}, {}, {}, {}, std::move(library)};
   require_values(division.flat.graph);
-  division.trial = tensorflow::try_nodes(division.flat, import);
+  division.trial = tensorflow::try_nodes(division.flat, import, division.library.get());
   std::vector<Indices> engines;
   std::vector<std::string> names;
   for (std::uint32_t n = 0; n < division.flat.graph.nodes.size(); ++n) {
@@ -345,7 +410,7 @@ Division divide_as_saved(ImportModel flat, const ImportOptions& import) {
     names.push_back(node.name);
   }
   require_rules(division);
-  division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes);
+  division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes, division.trial.reasons);
   add_parts(division, *division.index, std::move(engines), names);
   take_precision(division);
   return division;

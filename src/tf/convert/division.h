@@ -11,6 +11,7 @@
 #include "importers/builder.h"
 #include "importers/import_graph.h"
 #include "importers/importer.h"
+#include "importers/tensorflow/source_library.h"
 
 namespace lanner::tf {
 
@@ -31,15 +32,27 @@ struct Division {
   ImportModel flat;
   NodeTrial trial;
   std::vector<ConvertedNode> nodes;
-  std::vector<PartPlan> parts;            ///< In the order in which they run.
-  std::shared_ptr<const FlatIndex> index; ///< Of the nodes of `flat`.
+  std::vector<PartPlan> parts;                              ///< In the order in which they run.
+  std::shared_ptr<const FlatIndex> index;                   ///< Of the nodes of `flat`.
+  std::shared_ptr<const tensorflow::SourceLibrary> library; ///< What TensorFlow needs besides; null: nothing.
 };
 
-/// Divides a flat model by TF-TRT's rules.
-Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import);
+/// Whether a node is outside of engines, and no constant, which goes where it is read.
+bool is_native(const Division& division, std::uint32_t node);
+
+/// Nodes that nothing here runs, by operator, with the reasons: `Lgamma (a, b and 3 more): a special function
+/// ...`. Empty: there are none.
+std::string foreign_nodes(const Division& division);
+
+/// Divides a flat model by TF-TRT's rules. `library`: as read_flat_graph() gave it; without it a node that
+/// nothing here runs is an error.
+Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import,
+                std::shared_ptr<const tensorflow::SourceLibrary> library = {});
 
 /// Divides a model that was converted before: its engines are the calls that stand for TRTEngineOp nodes.
-Division divide_as_saved(ImportModel flat, const ImportOptions& import);
+/// Throws Error{unsupported} for nodes that nothing here runs.
+Division divide_as_saved(ImportModel flat, const ImportOptions& import,
+                         std::shared_ptr<const tensorflow::SourceLibrary> library = {});
 
 /// The type of a value of the flat graph. Throws Error{bad_data} where it has none.
 const Type& type_of(const Division& division, const std::string& value);

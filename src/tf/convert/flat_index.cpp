@@ -13,16 +13,19 @@ bool differs_by_run(const ImportNode& node) {
 
 } // namespace
 
-FlatIndex::FlatIndex(std::span<const ImportNode> nodes) : nodes_(nodes), constant_(nodes.size()) {
+FlatIndex::FlatIndex(std::span<const ImportNode> nodes,
+                     const std::map<std::string, std::string, std::less<>>& unconverted)
+    : nodes_(nodes), constant_(nodes.size()) {
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
     for (const std::string& input : nodes[n].inputs) readers_[input].push_back(n);
     for (std::uint32_t i = 0; i < nodes[n].outputs.size(); ++i)
       if (!nodes[n].outputs[i].empty()) makers_.emplace(nodes[n].outputs[i], NodeOutput{n, i});
   }
   for (std::uint32_t n = 0; n < nodes.size(); ++n)
-    constant_[n] = nodes[n].op == "Const" ||
-                   (!nodes[n].inputs.empty() && nodes[n].controls.empty() && !differs_by_run(nodes[n]) &&
-                    std::ranges::all_of(nodes[n].inputs, [&](const auto& v) { return is_constant(v); }));
+    constant_[n] = !unconverted.contains(nodes[n].name) &&
+                   (nodes[n].op == "Const" ||
+                    (!nodes[n].inputs.empty() && nodes[n].controls.empty() && !differs_by_run(nodes[n]) &&
+                     std::ranges::all_of(nodes[n].inputs, [&](const auto& v) { return is_constant(v); })));
 }
 
 const NodeOutput* FlatIndex::maker(std::string_view value) const {

@@ -17,7 +17,9 @@ namespace lanner::tf {
 /// Refers to the nodes' memory, which outlives it; they are in topological order.
 class FlatIndex {
 public:
-  explicit FlatIndex(std::span<const ImportNode> nodes);
+  /// Nodes in `unconverted` are no constants.
+  explicit FlatIndex(std::span<const ImportNode> nodes,
+                     const std::map<std::string, std::string, std::less<>>& unconverted = {});
 
   /// The node and output that make a value; null for an input of the graph.
   const NodeOutput* maker(std::string_view value) const;

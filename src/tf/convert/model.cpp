@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/log.h>
 #include <lanner/model_folder.h>
 
 #include "base/check.h"
@@ -20,6 +21,7 @@
 #include "tf/convert/parts.h"
 #include "tf/convert/run.h"
 #include "tf/convert/saved_model_file.h"
+#include "tf/segment/native_report.h"
 
 namespace lanner::tf {
 namespace {
@@ -80,16 +82,35 @@ std::vector<Binding> bindings_of(const std::vector<ImportValue>& values, const D
   return bindings;
 }
 
-std::shared_ptr<ModelState> made_state(ImportModel flat, const ConvertOptions& options,
+/// Says once what only TensorFlow can run, and refuses what a conversion cannot do then.
+void check_foreign(const ModelState& state) {
+  if (state.foreign.empty()) return;
+  check(!wants_int8(state.options.build) || !state.options.build.calibration.data, ErrorCode::unsupported,
+        "calibration runs the model, and some nodes only TensorFlow can run; give the ranges of a table, or "
+        "leave precision int8 out: {}",
+        state.foreign);
+  log_message(LogLevel::warning,
+              fmt::format("the converted model runs inside TensorFlow alone (lanner.tf.register()), which "
+                          "keeps these nodes: {}",
+                          state.foreign));
+}
+
+using Library = std::shared_ptr<const tensorflow::SourceLibrary>;
+
+std::shared_ptr<ModelState> made_state(ImportModel flat, Library library, const ConvertOptions& options,
                                        const ImportOptions& import, bool saved,
                                        const std::filesystem::path& plans) {
   auto state = std::make_shared<ModelState>();
   state->options = options;
+  state->folder = import.folder;
   state->group->limit = options.memory_limit.value_or(UINT64_MAX);
   state->group->account = current_account();
   apply_shapes(flat, options.build.shapes);
-  state->division = std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), import)
-                                                           : divide(std::move(flat), options, import));
+  state->division =
+      std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), import, std::move(library))
+                                             : divide(std::move(flat), options, import, std::move(library)));
+  state->foreign = foreign_nodes(*state->division);
+  check_foreign(*state);
   Calibration& calibration = state->options.build.calibration;
   if (wants_int8(options.build) && !calibration.data_file.empty()) {
     const auto graph = tensorflow::graph_of(state->division->flat, import);
@@ -114,9 +135,11 @@ std::shared_ptr<ModelState> read_state(const SourcePtr& model, const ConvertOpti
         const AccountScope charged(account);
         const DeadlineScope deadline(limits, build.control.cancel);
         const ImportOptions import = import_options(build, folder, limits);
+        auto library = std::make_shared<tensorflow::SourceLibrary>();
         ImportModel flat = tensorflow::read_flat_graph(
-            model, import, saved ? tensorflow::EngineNodes::kept : tensorflow::EngineNodes::inlined);
-        return made_state(std::move(flat), options, import, saved, saved ? folder : "");
+            model, import, saved ? tensorflow::EngineNodes::kept : tensorflow::EngineNodes::inlined,
+            library.get());
+        return made_state(std::move(flat), std::move(library), options, import, saved, saved ? folder : "");
       });
 }
 
@@ -131,6 +154,31 @@ std::string counters_text(const EngineCounters& counters) {
   if (!counters.build_error.empty())
     text += fmt::format("  build failed: {}\n", one_line(counters.build_error, 500));
   return text;
+}
+
+/// A model that runs here: nothing of it is TensorFlow's alone.
+void require_runnable(const ModelState& state, const char* what) {
+  check(state.foreign.empty(), ErrorCode::unsupported,
+        "{}: this model runs inside TensorFlow alone; save it and load it there after lanner.tf.register(). "
+        "Nodes "
+        "that nothing here can run: {}",
+        what, state.foreign);
+}
+
+/// Native nodes by operator and reason, as the segmenter's report groups them.
+std::vector<NativeGroup> groups_of(const Model& model) {
+  SegmenterGraph graph;
+  Segmentation segmentation;
+  for (const ConvertedNode& node : model.nodes()) {
+    if (node.code == "constant") continue; // TF-TRT left them out
+    SegmenterNode& made = graph.nodes.emplace_back();
+    made.name = node.name;
+    made.op = node.op;
+    if (node.engine.empty())
+      segmentation.native.push_back(
+          {static_cast<std::uint32_t>(graph.nodes.size() - 1), {node.code, node.reason}});
+  }
+  return native_groups(graph, segmentation);
 }
 
 bool is_counted(const ConvertedNode& node) {
@@ -175,6 +223,16 @@ const std::vector<ConvertedPart>& Model::parts() const {
   return state_->facts;
 }
 
+std::string Model::needs_tensorflow() const {
+  return state_->foreign;
+}
+std::string Model::native_line() const {
+  return tf::native_line(groups_of(*this));
+}
+std::string Model::native_csv() const {
+  return tf::native_csv(groups_of(*this));
+}
+
 double Model::share() const {
   std::size_t all = 0, converted = 0;
   for (const ConvertedNode& node : nodes()) {
@@ -202,10 +260,13 @@ std::string Model::summary() const {
     if (node.engine.empty() && is_counted(node)) ++natives[{node.op, node.reason}];
   for (const auto& [key, number] : natives)
     text += fmt::format("native: {} {}: {}\n", number, key.first, one_line(key.second, 200));
+  if (!state_->foreign.empty())
+    text += "the model runs inside TensorFlow alone, as nothing here can run all native nodes\n";
   return text;
 }
 
 void Model::build(std::span<const Items> inputs, const Control& control) const {
+  require_runnable(*state_, "build");
   ModelRun(*state_, 0).build(inputs, control);
 }
 
@@ -231,6 +292,7 @@ Runner& Runner::operator=(Runner&&) noexcept = default;
 Runner::~Runner() = default;
 
 Runner Model::create_runner(int threads) const {
+  require_runnable(*state_, "run");
   return Runner(std::make_unique<Runner::State>(Runner::State{state_, ModelRun(*state_, threads)}));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What a converted model holds.
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct ModelState {
   std::shared_ptr<CacheGroup> group = std::make_shared<CacheGroup>();
   std::vector<Part> parts;
   std::vector<ConvertedPart> facts;
+  std::string foreign;          ///< As foreign_nodes(); parts of native nodes are not made then.
+  std::filesystem::path folder; ///< Of the model, with its assets; empty: it has none.
 };
 
 } // namespace lanner::tf

@@ -71,6 +71,13 @@ void add_division_rows(OptionTable<Options>& table) {
                        .metavar = "NAME",
                        .no_field = no_conversions},
                       &Options::denied_operators));
+  table.push_back(
+      row({.name = "stand_alone",
+           .help = "nodes that only TensorFlow can run are an error; else they stay native in the "
+                   "saved model, which then runs inside TensorFlow alone",
+           .flag = "--stand-alone",
+           .no_field = no_conversions},
+          &Options::stand_alone));
 }
 
 void add_mode_rows(OptionTable<Options>& table) {

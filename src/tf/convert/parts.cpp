@@ -182,7 +182,8 @@ void make_engines(Part& part, const ModelState& state, const ImportNode* node,
   const ConvertOptions& options = state.options;
   const Control& control = options.build.control;
   const CacheRules& rules = part.cache->rules();
-  if (auto engine = loaded_engine(part.plan, plans, options))
+  const auto* inside = node ? tensorflow::attribute_of<std::string>(*node, "serialized_segment") : nullptr;
+  if (auto engine = loaded_engine(part.plan, inside, plans, options))
     return part.cache->adopt(*engine, saved_entries(*engine, part.plan, rules, node));
   if (rules.mode == EngineMode::fixed)
     return part.cache->build_static(
@@ -237,6 +238,20 @@ Part engine_part(const ModelState& state, const PartPlan& plan, const std::files
 }
 
 Part native_part(const ModelState& state, const PartPlan& plan) {
+  if (!state.foreign.empty()) { // TensorFlow runs it
+    Part part{plan, {}, {}, {}, true, {}};
+    const auto typed = [&](std::vector<std::string> values) {
+      std::erase_if(values, [&](const auto& v) { return !state.division->trial.types.contains(v); });
+      return values;
+    };
+    part.facts = {plan.name,
+                  false,
+                  plan.nodes.size(),
+                  part_bindings(*state.division, typed(plan.inputs), input_binding),
+                  part_bindings(*state.division, typed(plan.outputs), output_binding),
+                  0};
+    return part;
+  }
   const auto start = std::chrono::steady_clock::now();
   Part part{plan, build_part(state.division, plan, native_options(state.options)), {}, {}, true, {}};
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

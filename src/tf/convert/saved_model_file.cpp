@@ -1,6 +1,7 @@
 #include "tf/convert/saved_model_file.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 #include <system_error>
@@ -11,142 +12,15 @@
 
 #include "base/check.h"
 #include "base/text/one_line.h"
-#include "tf/convert/flat_index.h"
+#include "tf/convert/native_graph.h"
+#include "tf/convert/node_record.h"
+#include "tf/convert/segment.h"
 #include "tf/segment/segmenter.h"
 #include "tf/write/engine_node.h"
 #include "tf/write/saved_model.h"
 
 namespace lanner::tf {
 namespace {
-
-PartialShape partial(const Type& type) {
-  if (!type.ranked()) return {};
-  std::vector<std::int64_t> dims;
-  for (const Dim& dim : type.dims()) dims.push_back(dim.is_constant() ? dim.value() : -1);
-  return {std::move(dims)};
-}
-
-template<typename To, typename From>
-std::vector<To> converted(const std::vector<From>& values) {
-  std::vector<To> made;
-  for (const From& value : values) made.push_back(static_cast<To>(value));
-  return made;
-}
-
-/// A list; of an empty one the reader does not know what it is a list of.
-std::optional<AttrValue> list_value(const ImportAttribute& attribute) {
-  const int kind = attribute.kind - ImportAttribute::list_kind;
-  if (const auto* list = std::get_if<std::vector<std::string>>(&attribute.value)) {
-    if (kind != 10) return AttrValue(*list);
-    std::vector<FunctionName> functions;
-    for (const std::string& name : *list) functions.push_back({name});
-    return AttrValue(std::move(functions));
-  }
-  if (const auto* list = std::get_if<std::vector<double>>(&attribute.value))
-    return AttrValue(converted<float>(*list));
-  if (const auto* list = std::get_if<std::vector<Type>>(&attribute.value)) {
-    std::vector<PartialShape> shapes;
-    for (const Type& type : *list) shapes.push_back(partial(type));
-    return AttrValue(std::move(shapes));
-  }
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute.value);
-  if (!list) return std::nullopt;
-  if (kind == 5) return AttrValue(converted<bool>(*list));
-  if (kind == 6) return AttrValue(converted<DataType>(*list));
-  return AttrValue(*list);
-}
-
-std::optional<AttrValue> value_of(const ImportAttribute& attribute) {
-  if (attribute.kind >= ImportAttribute::list_kind) return list_value(attribute);
-  if (const auto* text = std::get_if<std::string>(&attribute.value))
-    return attribute.kind == 10 ? AttrValue(FunctionName{*text}) : AttrValue(*text);
-  if (const auto* number = std::get_if<double>(&attribute.value))
-    return AttrValue(static_cast<float>(*number));
-  if (const auto* type = std::get_if<Type>(&attribute.value)) return AttrValue(partial(*type));
-  if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) return AttrValue(*tensor);
-  const auto* number = std::get_if<std::int64_t>(&attribute.value);
-  if (!number) return std::nullopt;
-  if (attribute.kind == 5) return AttrValue(*number != 0);
-  if (attribute.kind == 6) return AttrValue(static_cast<DataType>(*number));
-  return AttrValue(*number);
-}
-
-/// Variables are constants: what read a variable by its handle reads a tensor now, as TensorFlow's freezing
-/// leaves it.
-void read_constants(NodeRecord& record) {
-  Attributes& attributes = record.attributes;
-  const auto rename = [&](const char* from, const char* to) {
-    if (const auto found = attributes.find(from); found != attributes.end()) {
-      AttrValue value = std::move(found->second);
-      attributes.erase(found);
-      attributes.insert_or_assign(to, std::move(value));
-    }
-  };
-  if (record.op == "ReadVariableOp") {
-    record.op = "Identity";
-    rename("dtype", "T");
-  } else if (record.op == "ResourceGather") {
-    const auto found = attributes.find("batch_dims");
-    const auto* batch_dims = found == attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-    check(!batch_dims || *batch_dims == 0, ErrorCode::unsupported,
-          "node {} (ResourceGather): with batch_dims {} it cannot be written; expected 0",
-          one_line(record.name, 200), batch_dims ? *batch_dims : 0);
-    record.op = "Gather";
-    attributes.erase("batch_dims");
-    rename("dtype", "Tparams");
-  }
-}
-
-NodeRecord record_of(const ImportNode& node) {
-  NodeRecord record{node.name, node.op, {}, node.inputs, {}};
-  for (const auto& [name, attribute] : node.attributes) {
-    const bool writable =
-        !std::holds_alternative<std::shared_ptr<ImportGraph>>(attribute.value) && attribute.kind != 10;
-    check(writable, ErrorCode::unsupported,
-          "node {} ({}): control flow cannot be written yet; save the plan of Engine::build instead",
-          one_line(node.name, 200), node.op);
-    if (auto value = value_of(attribute)) record.attributes.emplace(name, std::move(*value));
-  }
-  if (node.op == "Const") // made of a variable, it has a value alone
-    if (const auto* tensor = record.attributes.contains("value")
-                                 ? std::get_if<Tensor>(&record.attributes.at("value"))
-                                 : nullptr)
-      record.attributes.insert_or_assign("dtype", AttrValue(data_type_of(tensor->dtype())));
-  read_constants(record);
-  return record;
-}
-
-NodeRecord placeholder(const std::string& name, const Type& type) {
-  NodeRecord node{name, "Placeholder", {}, {}, {}};
-  node.attributes.emplace("dtype", data_type_of(type.dtype()));
-  node.attributes.emplace("shape", partial(type));
-  return node;
-}
-
-/// A part's nodes as a graph of their own, between placeholders and Identity nodes named after the bindings.
-std::string segment_bytes(const Division& division, const PartPlan& plan, const Limits& limits) {
-  const ImportModel model = part_model(division, plan, limits);
-  GraphRecord graph;
-  std::map<std::string, std::string> names;
-  for (const ImportValue& input : model.graph.inputs) {
-    names[input.name] = input.label;
-    graph.nodes.push_back(placeholder(input.label, *input.type));
-  }
-  for (const ImportNode& node : model.graph.nodes) {
-    NodeRecord& record = graph.nodes.emplace_back(record_of(node));
-    for (std::string& input : record.inputs)
-      if (const auto renamed = names.find(input); renamed != names.end()) input = renamed->second;
-  }
-  for (const ImportValue& output : model.graph.outputs) {
-    NodeRecord node{output.label, "Identity", {}, {output.name}, {}};
-    if (const auto given = names.find(output.name); given != names.end()) node.inputs = {given->second};
-    const auto type = division.trial.types.find(output.name);
-    node.attributes.emplace(
-        "T", data_type_of(type == division.trial.types.end() ? DType::f32 : type->second.dtype()));
-    graph.nodes.push_back(std::move(node));
-  }
-  return serialized(graph);
-}
 
 std::string precision_name(const Precision& precision) {
   if (precision.types.contains(DType::i8)) return "INT8";
@@ -166,7 +40,7 @@ EngineNode engine_of(const ModelState& state, const Part& part) {
     node.output_types.push_back(data_type_of(type_of(division, output).dtype()));
     node.output_shapes.push_back(partial(type_of(division, output)));
   }
-  node.serialized_segment = segment_bytes(division, part.plan, state.options.build.limits);
+  node.is_static = part.cache->rules().mode == EngineMode::fixed;
   node.precision = precision_name(part.precision);
   node.use_calibration = part.use_calibration;
   const std::string table = part.cache->calibration();
@@ -193,13 +67,19 @@ std::filesystem::path plan_path(const std::filesystem::path& folder, const std::
   return folder / "assets" / ("trt-serialized-engine." + name);
 }
 
+/// Whether a part's plan is in its node.
+bool has_plan_inside(const ModelState& state, const Part& part) {
+  return state.options.native_fallback && part.cache->rules().mode == EngineMode::fixed;
+}
+
 /// Writes the plan of each part that has engines, and removes what an earlier save wrote for others.
 void write_plans(const ModelState& state, const std::filesystem::path& folder, bool engines) {
   for (const Part& part : state.parts) {
     if (!part.cache) continue;
     const std::filesystem::path path = plan_path(folder, part.plan.name);
     std::error_code error;
-    const auto engine = engines && !part.cache->entries().empty() ? part.cache->engine() : std::nullopt;
+    const bool beside = engines && !has_plan_inside(state, part) && !part.cache->entries().empty();
+    const auto engine = beside ? part.cache->engine() : std::nullopt;
     if (!engine) {
       std::filesystem::remove(path, error);
       continue;
@@ -225,22 +105,36 @@ SignatureTensor signature_tensor(const std::string& reference, const Type& type)
           partial(type)};
 }
 
-/// The nodes that stay as they are, constants that they read included.
-std::set<std::uint32_t> native_nodes(const ModelState& state) {
-  std::set<std::uint32_t> natives;
-  for (const Part& part : state.parts)
-    if (!part.plan.engine) natives.insert(part.plan.nodes.begin(), part.plan.nodes.end());
-  FlatIndex(state.division->flat.graph.nodes).add_constants(natives);
-  return natives;
+/// An output that waits for nodes that change state.
+std::string waiting_output(const std::string& reference, const Type& type, std::size_t number,
+                           const std::vector<std::string>& effects, GraphRecord& graph) {
+  if (effects.empty()) return reference;
+  NodeRecord node{fmt::format("lanner_output_{}", number), "Identity", {}, {reference}, {}};
+  node.inputs.insert(node.inputs.end(), effects.begin(), effects.end());
+  node.attributes["T"] = data_type_of(type.dtype());
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back().name;
 }
 
-MetaGraphRecord meta_graph_of(const ModelState& state) {
-  const ImportGraph& flat = state.division->flat.graph;
-  const auto outputs = engine_outputs(state);
-  const auto known = [&](const std::string& name) {
-    const auto found = outputs.find(name);
-    return found == outputs.end() ? name : found->second;
-  };
+/// The plan of a static engine, which is in its node as TensorRT's was; empty where it was not built.
+std::string plan_bytes(const Part& part, const std::filesystem::path& folder) {
+  const auto engine = part.cache->entries().empty() ? std::nullopt : part.cache->engine();
+  if (!engine) return {};
+  std::filesystem::path path = plan_path(folder, part.plan.name);
+  path = folder / (path.filename().string() + ".part");
+  engine->save(path);
+  const Content plan = read_all(open_path(path));
+  std::string bytes(reinterpret_cast<const char*>(plan.bytes.data()), plan.bytes.size());
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return bytes;
+}
+
+/// `folder`: where files may be written.
+MetaGraphRecord meta_graph_of(const ModelState& state, bool engines, const std::filesystem::path& folder) {
+  const Division& division = *state.division;
+  const ImportGraph& flat = division.flat.graph;
+  const auto results = engine_outputs(state);
   MetaGraphRecord meta;
   meta.tensorflow_version = "2.17.0"; // the last release that knew TRTEngineOp
   SignatureRecord signature;
@@ -248,48 +142,99 @@ MetaGraphRecord meta_graph_of(const ModelState& state) {
     meta.graph.nodes.push_back(placeholder(input.name, *input.type));
     signature.inputs[input.shown()] = signature_tensor(input.name, *input.type);
   }
-  for (const std::uint32_t n : native_nodes(state)) {
-    NodeRecord& record = meta.graph.nodes.emplace_back(record_of(flat.nodes[n]));
-    for (std::string& input : record.inputs) input = known(input);
-  }
+  NativeGraph natives(division, results, meta);
+  natives.add_nodes();
   for (const Part& part : state.parts) {
     if (!part.plan.engine) continue;
     EngineNode engine = engine_of(state, part);
-    for (std::string& input : engine.inputs) input = known(input);
+    for (std::string& input : engine.inputs) input = natives.reference(input);
+    const Limits& limits = state.options.build.limits;
+    if (state.options.native_fallback)
+      engine.segment_function =
+          add_segment_function(division, part.plan, limits, natives.functions(), meta.graph);
+    else
+      engine.serialized_segment = segment_bytes(division, part.plan, limits);
+    if (engines && has_plan_inside(state, part)) engine.serialized_segment = plan_bytes(part, folder);
     add_own_attributes(meta.graph.nodes.emplace_back(engine_node(engine)), part);
   }
-  for (const ImportValue& output : flat.outputs)
-    signature.outputs[output.shown()] =
-        signature_tensor(known(output.name), type_of(*state.division, output.name));
+  const std::vector<std::string> effects = natives.effects();
+  for (const ImportValue& output : flat.outputs) {
+    const Type& type = type_of(division, output.name);
+    const std::string reference =
+        waiting_output(natives.reference(output.name), type, signature.outputs.size(), effects, meta.graph);
+    signature.outputs[output.shown()] = signature_tensor(reference, type);
+  }
   const std::string& name = state.options.build.tensorflow.signature;
   meta.signatures[name.empty() ? "serving_default" : name] = std::move(signature);
+  natives.add_initial();
   return meta;
+}
+
+/// Copies the files that constants of the graph name.
+void copy_assets(const ModelState& state, const MetaGraphRecord& meta, const std::filesystem::path& folder) {
+  for (const AssetRecord& asset : meta.assets) {
+    const std::filesystem::path name = asset.file, from = state.folder / "assets" / name,
+                                to = folder / "assets" / name;
+    const bool inside = name.is_relative() && std::ranges::find(name, "..") == name.end();
+    check(inside && !name.empty(), ErrorCode::bad_data, "asset '{}': expected a file of the folder assets",
+          one_line(asset.file, 200));
+    check(!state.folder.empty(), ErrorCode::unsupported,
+          "asset '{}' lies beside the model; convert it from its path, not from its bytes",
+          one_line(asset.file, 200));
+    std::error_code error;
+    if (std::filesystem::equivalent(from, to, error)) continue;
+    std::filesystem::create_directories(to.parent_path(), error);
+    std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
+    check(!error, ErrorCode::io, "asset {}: {}", from.string(), error.message());
+  }
+}
+
+/// Whether a file begins as a plan does: a safetensors file.
+bool is_plan(const std::filesystem::path& path) {
+  constexpr std::streamsize length = 9;
+  char start[length] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start, length) && start[length - 2] == 0 && start[length - 1] == '{';
 }
 
 } // namespace
 
 void write_converted(const ModelState& state, const std::filesystem::path& folder, bool engines) {
-  const MetaGraphRecord meta = meta_graph_of(state);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   check(!error, ErrorCode::io, "{}: {}", folder.string(), error.message());
+  const MetaGraphRecord meta = meta_graph_of(state, engines, folder);
   write_plans(state, folder, engines);
+  copy_assets(state, meta, folder);
   write_saved_model(folder, meta);
 }
 
-std::optional<Engine> loaded_engine(const PartPlan& plan, const std::filesystem::path& folder,
-                                    const ConvertOptions& options) {
-  std::error_code ignored;
-  if (folder.empty() || !plan.engine) return std::nullopt;
-  const std::filesystem::path path = plan_path(folder, plan.name);
-  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+std::optional<Engine> loaded_engine(const PartPlan& plan, const std::string* inside,
+                                    const std::filesystem::path& folder, const ConvertOptions& options) {
+  if (!plan.engine) return std::nullopt;
+  SourcePtr source;
+  if (inside) {
+    const auto owner = std::make_shared<const std::string>(*inside);
+    source = open_bytes(std::as_bytes(std::span(*owner)), owner);
+  } else {
+    if (folder.empty()) return std::nullopt;
+    std::error_code ignored;
+    std::filesystem::path path = plan_path(folder, plan.name);
+    // Files that go with a function of TensorFlow 2 have the name without the scope of the node. Those that
+    // TF-TRT wrote are TensorRT's.
+    if (!std::filesystem::exists(path, ignored)) {
+      path = plan_path(folder, plan.name.substr(plan.name.rfind('/') + 1));
+      if (!is_plan(path)) return std::nullopt;
+    }
+    source = open_path(path);
+  }
   LoadOptions load;
   load.device = options.build.device;
   load.threads = options.build.threads;
   load.limits = options.build.limits;
   load.environment = options.build.environment;
   load.control = options.build.control;
-  return Engine::load(path, load);
+  return Engine::load(source, load);
 }
 
 } // namespace lanner::tf

@@ -126,7 +126,7 @@ std::string graph_after(const Division& division) {
     for (std::size_t i = 0; plan.engine && i < plan.outputs.size(); ++i)
       names[plan.outputs[i]] = i == 0 ? plan.name : fmt::format("{}:{}", plan.name, i);
   }
-  FlatIndex(division.flat.graph.nodes).add_constants(natives);
+  division.index->add_constants(natives);
   GraphOfEvents graph(division, std::move(names));
   graph.add_inputs();
   for (const std::uint32_t n : natives) graph.add(division.flat.graph.nodes[n]);

@@ -1,5 +1,7 @@
 #include "importers/tensorflow/saved_model_file.h"
 
+#include <cctype>
+
 namespace lanner::test::saved_model_file {
 namespace {
 
@@ -20,8 +22,25 @@ Message signature(const SignatureSpec& spec) {
 
 } // namespace
 
+Message operator_definition(std::string_view name,
+                            const std::vector<std::pair<std::string, std::string>>& results) {
+  Message made = Message().bytes(1, name);
+  for (const auto& [result, type] : results) {
+    Message argument = Message().bytes(1, result);
+    if (std::isdigit(static_cast<unsigned char>(type[0])))
+      argument.integer(3, std::stoll(type));
+    else
+      argument.bytes(4, type);
+    made.message(3, argument);
+  }
+  return made;
+}
+
 Message meta_graph(const MetaGraphSpec& spec) {
   Message meta_info;
+  Message operators;
+  for (const Message& each : spec.operators) operators.message(1, each);
+  if (!spec.operators.empty()) meta_info.message(2, operators);
   for (const std::string& tag : spec.tags) meta_info.bytes(4, tag);
   meta_info.bytes(5, "2.17.0");
   Message made = Message().message(1, meta_info);

@@ -24,7 +24,12 @@ struct MetaGraphSpec {
   std::vector<Message> nodes, functions = {};
   std::map<std::string, SignatureSpec> signatures = {};
   std::vector<std::string> tags = {"serve"};
+  std::vector<Message> operators = {}; ///< OpDefs.
 };
+
+/// An OpDef whose results are of the type of an attribute or, for a number, of a type.
+Message operator_definition(std::string_view name,
+                            const std::vector<std::pair<std::string, std::string>>& results);
 
 Message meta_graph(const MetaGraphSpec& spec);
 std::string saved_model(const std::vector<MetaGraphSpec>& graphs);

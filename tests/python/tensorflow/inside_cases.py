@@ -14,6 +14,7 @@ from pathlib import Path
 
 import inside_engines
 import inside_files
+import inside_foreign
 import inside_native
 import inside_support
 import tensorflow as tf
@@ -24,7 +25,7 @@ import lanner
 def main():
     root = Path(sys.argv[1])
     results = {"version": tf.__version__}
-    cases = {name: case for module in (inside_engines, inside_native, inside_files) for name, case in vars(module).items() if name.startswith("case_")}
+    cases = {name: case for module in (inside_engines, inside_native, inside_files, inside_foreign) for name, case in vars(module).items() if name.startswith("case_")}
     for name, case in cases.items():
         folder = root / name
         folder.mkdir()

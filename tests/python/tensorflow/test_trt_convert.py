@@ -48,6 +48,13 @@ def test_the_integration_tests_of_tensorflow_run(tmp_path):
     assert results == {"ran": 12, "failed": []}
 
 
+@needs_tensorflow
+def test_the_integration_tests_of_tensorflow_run_as_tensorflow_1(tmp_path):
+    """Static and dynamic engines; conversions inside a session are left out."""
+    results = results_of(PYTHON, HERE / "trt_integration_1.py", tmp_path, "--tf1")
+    assert results == {"ran": 9, "failed": []}
+
+
 INSTALLED = """
 import tensorflow as tf
 from tensorflow.python.compiler.tensorrt import trt_convert

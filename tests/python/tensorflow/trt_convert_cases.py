@@ -391,10 +391,10 @@ def case_what_has_no_effect_is_named_once(folder):
 
 def case_no_native_function_is_stored_without_a_backup(folder):
     for options, values in (({"use_function_backup": False}, {}), ({}, {"TF_TRT_EXPERIMENTAL_FEATURES": "remove_native_segments"})):
-        made = converter(**options)
-        made.convert()
-        target = folder / f"saved{len(values)}"
         with variables(**values):
+            made = converter(**options)
+            made.convert()
+            target = folder / f"saved{len(values)}"
             made.save(str(target))
         function = tf.saved_model.load(str(target)).signatures["serving_default"]
         graph = function.graph.as_graph_def()
@@ -402,6 +402,44 @@ def case_no_native_function_is_stored_without_a_backup(folder):
         (node,) = engines(function)
         assert not node.attr["segment_func"].func.name and not node.attr["_lanner_native_segment"].b and "_lanner_native_segment" in node.attr
         check_network(function)
+
+
+class Words(tf.Module):
+    """A table with a file, an operator without a rule, and layers."""
+
+    def __init__(self, folder):
+        super().__init__()
+        (folder / "words.txt").write_text("red\ngreen\nblue\n")
+        whole, line = tf.lookup.TextFileIndex.WHOLE_LINE, tf.lookup.TextFileIndex.LINE_NUMBER
+        lines = tf.lookup.TextFileInitializer(str(folder / "words.txt"), tf.string, whole, tf.int64, line)
+        self.table, self.rows = tf.lookup.StaticVocabularyTable(lines, 1), tf.Variable(numbers(4, 8))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "word")])
+    def score(self, word):
+        return {"score": tf.nn.softmax(tf.nn.relu(tf.gather(self.rows, self.table.lookup(word))) * 2 - 1)}
+
+
+class Gamma(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x")])
+    def score(self, x):
+        return {"score": tf.nn.softmax(tf.nn.relu(tf.math.lgamma(tf.nn.relu(tf.tanh(x)) * 2 + 1.5)) * 3 - 1)}
+
+
+def case_nodes_without_a_rule_stay_tensorflows(folder):
+    for module, given in ((Gamma(), [numbers(3, 4)]), (Words(folder), [np.array(["blue", "pink"], object)])):
+        tf.saved_model.save(module, folder / "model", signatures=module.score)
+        made = trt.TrtGraphConverterV2(str(folder / "model"), minimum_segment_size=2)
+        function = made.convert()
+        (name,) = function.structured_input_signature[1]
+        want = module.score(tf.constant(given[0]))["score"]
+        np.testing.assert_allclose(function(**{name: tf.constant(given[0])})["score"], want, rtol=1e-4)
+        made.build(lambda given=given: iter([given]))
+        made.save(str(folder / f"saved_{name}"))
+        loaded = tf.saved_model.load(str(folder / f"saved_{name}"))
+        np.testing.assert_allclose(loaded.signatures["serving_default"](**{name: tf.constant(given[0])})["score"], want, rtol=1e-4)
+        assert engines(loaded.signatures["serving_default"])
+        with raises(lanner.Unsupported, "without TensorFlow"):
+            lanner.tf.load(folder / f"saved_{name}")
 
 
 def case_names_of_1_x(folder):

@@ -174,6 +174,33 @@ def case_without_a_backup_the_error_of_an_engine_is_raised(folder):
                     session.run(logits, {"input:0": x})
 
 
+def case_a_plan_of_a_static_engine_runs_elsewhere(folder):
+    graph, x = converter(max_batch_size=2).convert(), numbers(2, 8, 8, 3)
+    node = engine(graph)
+    assert node.attr["static_engine"].b and node.attr["segment_func"].func.name == "TRTEngineOp_0_native_segment"
+    (folder / "engine.plan").write_bytes(node.attr["serialized_segment"].s)
+    plan = lanner.load(folder / "engine.plan")
+    assert [binding.name for binding in plan.inputs] == ["TensorRTInputPH_0"]
+    results = plan({"TensorRTInputPH_0": x})
+    assert set(results) >= {"TensorRTOutputPH_0"}
+    check(graph, x)
+
+
+def case_a_node_without_a_rule_stays_tensorflows(folder):
+    with tf.Graph().as_default() as made:
+        y = tf.nn.relu(tf.tanh(tf.placeholder(tf.float32, [None, 4], name="input"))) * 2 + 1.5
+        tf.identity(tf.nn.softmax(tf.nn.relu(tf.math.lgamma(y)) * 3 - 1), name="logits")
+        original = made.as_graph_def()
+    graph = trt.TrtGraphConverter(input_graph_def=original, nodes_blacklist=["logits"], minimum_segment_size=2).convert()
+    assert {"Lgamma", "TRTEngineOp"} <= {node.op for node in graph.node}
+    x, results = numbers(1, 4), []
+    for each in (original, graph):
+        with tf.Graph().as_default(), tf.Session() as session:
+            (logits,) = tf.import_graph_def(each, return_elements=["logits:0"], name="")
+            results.append(session.run(logits, {"input:0": x}))
+    np.testing.assert_allclose(*results, rtol=1e-4)
+
+
 def case_open_sizes_in_static_mode_are_warned_of(folder):
     graph = frozen(sizes=(None, None, None, 3))
     with said() as text:

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,12 @@ def convert(source: Source, params: TrtConversionParams, *, batches: Iterable[Ba
             precision = "fp32"
         else:
             options["calibration_data"] = batches
+    with warnings.catch_warnings():  # TF-TRT left nodes to TensorFlow without a word; report.tell() names them
+        warnings.filterwarnings("ignore", message=".*runs inside TensorFlow alone")
+        return _convert(source, params, precision, options)
+
+
+def _convert(source: Source, params: TrtConversionParams, precision: str, options: dict[str, Any]) -> lanner.tf.ConvertedModel:
     return lanner.tf.convert(
         source.model,
         tags=list(source.tags),
@@ -56,7 +63,7 @@ def convert(source: Source, params: TrtConversionParams, *, batches: Iterable[Ba
         minimum_segment_size=params.minimum_segment_size,
         maximum_cached_engines=params.maximum_cached_engines,
         allow_build_at_runtime=params.allow_build_at_runtime,
-        native_fallback=params.use_function_backup,
+        native_fallback=params.use_function_backup and "remove_native_segments" not in variables.experimental_features(),
         precision=precision,
         **options,
     )
@@ -66,19 +73,34 @@ def convert(source: Source, params: TrtConversionParams, *, batches: Iterable[Ba
 class Result:
     """A converted model as TensorFlow's.
 
+    model: what it was made of
+    engines: whether engines were asked for
     meta_graph: MetaGraphDef with the GraphDef and the signature
     ops: operators inside each engine
     plans: plan of each engine, where engines were asked for
     """
 
+    model: lanner.tf.ConvertedModel
+    engines: bool
     meta_graph: Any
     ops: dict[str, collections.Counter[str]]
     plans: dict[str, bytes]
 
     @property
     def signature(self) -> Any:
-        (signature,) = self.meta_graph.signature_def.values()
-        return signature
+        return graphs.signature_of(self.meta_graph)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether tables or variables get their values when TensorFlow loads the model."""
+        return graphs.INITIAL_NODES in self.meta_graph.collection_def
+
+    def write(self, folder: str) -> None:
+        """Writes a SavedModel with the assets that tables read. The folder must be new or empty."""
+        path = Path(folder)
+        _require_empty(path)
+        self.model.save(path, engines=self.engines)
+        _write_meta_graph(self.meta_graph, path)
 
     @property
     def input_names(self) -> dict[str, str]:
@@ -107,7 +129,7 @@ def result_of(model: lanner.tf.ConvertedModel, settings: graphs.EngineSettings, 
     names = graphs.apply(meta_graph.graph_def, settings)
     for signature in meta_graph.signature_def.values():
         graphs.rename_in_signature(signature, names)
-    return Result(meta_graph, {names[name]: ops[name] for name in names}, {names[name]: plan for name, plan in plans.items()})
+    return Result(model, engines, meta_graph, {names[name]: ops[name] for name in names}, {names[name]: plan for name, plan in plans.items()})
 
 
 _LETTERS = {"f": "float", "i": "int", "u": "uint", "b": "bfloat"}
@@ -186,12 +208,20 @@ def tell_of_template(template: Any) -> None:
 
 def write_saved_model(meta_graph: Any, folder: str) -> None:
     """Writes a SavedModel of one graph, which appears when it is complete. The folder must be new or empty."""
+    path = Path(folder)
+    _require_empty(path)
+    path.mkdir(parents=True, exist_ok=True)
+    _write_meta_graph(meta_graph, path)
+
+
+def _require_empty(path: Path) -> None:
+    if path.exists() and any(path.iterdir()):
+        raise AssertionError(f"Export directory {path} already exists, and isn't empty. Please choose a different export directory.")
+
+
+def _write_meta_graph(meta_graph: Any, path: Path) -> None:
     from tensorflow.core.protobuf import saved_model_pb2
 
-    path = Path(folder)
-    if path.exists() and any(path.iterdir()):
-        raise AssertionError(f"Export directory {folder} already exists, and isn't empty. Please choose a different export directory.")
-    path.mkdir(parents=True, exist_ok=True)
     saved = saved_model_pb2.SavedModel(saved_model_schema_version=1, meta_graphs=[meta_graph])
     beside = path / f"saved_model.pb.{os.getpid()}.part"
     beside.write_bytes(saved.SerializeToString(deterministic=True))

@@ -118,7 +118,7 @@ class TrtGraphConverter:
             self._settings.is_static = False
             self._model = self._convert()
         report.tell(self._model)
-        self._result = conversion.result_of(self._model, self._settings)
+        self._result = conversion.result_of(self._model, self._settings, engines=self._settings.is_static)
         if variables.graph_viz_path():
             report.write_graph_viz(self._result.meta_graph.graph_def, self._result.ops, variables.graph_viz_path())
         return self._result.meta_graph.graph_def
@@ -194,7 +194,10 @@ class TrtGraphConverter:
         del meta_graph.meta_info_def.tags[:]
         meta_graph.meta_info_def.tags.extend(self._tags)
         _keep_collections(self._original, meta_graph)
-        conversion.write_saved_model(meta_graph, str(output_saved_model_dir))
+        if self._result.has_state:
+            self._result.write(str(output_saved_model_dir))
+        else:
+            conversion.write_saved_model(meta_graph, str(output_saved_model_dir))
 
 
 def _settled_mode(params: TrtConversionParams, is_dynamic_op: bool, max_batch_size: int | None) -> bool:
@@ -243,7 +246,7 @@ def _keep_collections(original: Any, converted: Any) -> None:
     nodes = {node.name for node in converted.graph_def.node}
     for key, collection in original.collection_def.items():
         names = [name for name in collection.node_list.value if name.lstrip("^").split(":")[0] in nodes]
-        if key != "train_op" and names:
+        if key not in ("train_op", graphs.INITIAL_NODES) and names:
             converted.collection_def[key].node_list.value[:] = names
 
 

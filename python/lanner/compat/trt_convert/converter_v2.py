@@ -74,7 +74,7 @@ class TrtGraphConverterV2:
         self._params = params
         self._key = input_saved_model_signature_key or "serving_default"
         self._source = conversion.Source(str(input_saved_model_dir), conversion.tags_of(input_saved_model_tags), self._key)
-        self._settings = graphs.EngineSettings(params, names=names, native_segments=params.use_function_backup)
+        self._settings = graphs.EngineSettings(params, names=names, native_segments=params.use_function_backup, functions=False)
         self._options: dict[str, Any] = {"mode": "dynamic"}
         if self._strategy:
             self._options |= {"engine_shapes": "profiles", "profile_strategy": self._strategy}
@@ -121,7 +121,12 @@ class TrtGraphConverterV2:
         assert self._model is not None
         functions.register_operators()
         self._result = conversion.result_of(self._model, self._settings, engines=engines)
-        self._function = functions.concrete_function(self._result.meta_graph)
+        if not self._result.has_state:
+            self._function = functions.concrete_function(self._result.meta_graph)
+            return
+        folder = tempfile.TemporaryDirectory()
+        self._result.write(folder.name)
+        self._loaded, self._function = functions.loaded(folder, self._key)
 
     def build(self, input_fn: InputFunction | None) -> None:
         """Builds engines for the shapes of the given inputs, ahead of time.
@@ -139,9 +144,20 @@ class TrtGraphConverterV2:
         batches = conversion.batches_of(input_fn(), self._model)
         if not batches:
             raise RuntimeError("input_fn gave no inputs; expected at least one, for whose shapes engines are built")
-        self._model.build(batches)
+        if self._model.needs_tensorflow:
+            self._run(batches)
+        else:
+            self._model.build(batches)
         self._built = True
         self._take_result(engines=False)
+
+    def _run(self, batches: Sequence[dict[str, Any]]) -> None:
+        """Runs the function, whose engines are built then: some nodes only TensorFlow can run."""
+        import tensorflow as tf
+
+        for batch in batches:
+            self._function(**{name: tf.constant(value) for name, value in batch.items()})
+        logs.tell_once("build(): some nodes only TensorFlow can run, so engines are built in this process; the saved model builds its own.")
 
     def save(self, output_saved_model_dir: str, save_gpu_specific_engines: bool = True, options: Any = None) -> None:
         """Saves the converted model as a SavedModel.
@@ -158,6 +174,9 @@ class TrtGraphConverterV2:
         if "remove_native_segments" in variables.experimental_features():
             self._settings.native_segments = False
         self._take_result(engines=save_gpu_specific_engines)
+        if self._result.has_state:
+            self._result.write(str(output_saved_model_dir))
+            return
         with tempfile.TemporaryDirectory() as scratch:
             functions.save(
                 self._function, self._key, self._result.plans, self._params.maximum_cached_engines, output_saved_model_dir, scratch, options

@@ -20,7 +20,7 @@ def concrete_function(meta_graph: Any) -> Any:
     """A ConcreteFunction with the signature's names, whose graph has the converted graph's nodes."""
     import tensorflow as tf
 
-    (signature,) = meta_graph.signature_def.values()
+    signature = graphs.signature_of(meta_graph)
     graph = tf.compat.v1.GraphDef()
     graph.CopyFrom(meta_graph.graph_def)
     fed = {info.name.split(":")[0] for info in signature.inputs.values()}
@@ -38,6 +38,15 @@ def concrete_function(meta_graph: Any) -> Any:
 
     specs = {key: tf.TensorSpec(info.tensor_shape, tf.dtypes.as_dtype(info.dtype), name=key) for key, info in signature.inputs.items()}
     return tf.function(converted, autograph=False).get_concrete_function(**specs)
+
+
+def loaded(folder: Any, key: str) -> tuple[Any, Any]:
+    """The model in a TemporaryDirectory, which stays as long as the model does, and its function. Tables and variables get their values."""
+    import tensorflow as tf
+
+    model = tf.saved_model.load(folder.name)
+    model.lanner_folder = folder
+    return model, model.signatures[key]
 
 
 def _call(operator: str, **arguments: Any) -> Any:

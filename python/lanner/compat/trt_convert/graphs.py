@@ -11,6 +11,8 @@ from lanner.compat.trt_convert.parameters import TrtConversionParams
 ENGINE_OP = "TRTEngineOp"
 PLAN_PREFIX = "trt-serialized-engine."
 NATIVE_SUFFIX = "_native_segment"
+INITIAL_NODES = "saved_model_main_op"
+"""The collection of what runs when TensorFlow loads a model."""
 _LARGEST = (1 << 63) - 1
 
 
@@ -21,12 +23,21 @@ class EngineSettings:
     is_static: engines are built by the conversion
     names: "2.x": `TRTEngineOp_000_000`; "1.x": `TRTEngineOp_0`, and the attributes of TensorFlow 1.x
     native_segments: whether native segments are stored
+    functions: whether native segments are functions of the library; False: GraphDefs in the nodes. Functions of TensorFlow 2
+        belong to the process, where two models would have one name for theirs
     """
 
     params: TrtConversionParams
     is_static: bool = False
     names: str = "2.x"
     native_segments: bool = True
+    functions: bool = True
+
+
+def signature_of(meta_graph: Any) -> Any:
+    """The signature of a converted model, which has one."""
+    (signature,) = meta_graph.signature_def.values()
+    return signature
 
 
 def check_names(names: str) -> None:
@@ -41,6 +52,8 @@ def engine_nodes(graph: Any) -> Iterator[Any]:
 
 def apply(graph: Any, settings: EngineSettings) -> dict[str, str]:
     """Writes the settings to the engines' nodes, and gives the name that each engine has now."""
+    if not settings.functions:
+        _put_segments_into_nodes(graph)
     names = {node.name: node.name for node in engine_nodes(graph)}
     for node in engine_nodes(graph):
         _set_attributes(node, settings)
@@ -62,6 +75,53 @@ def _set_attributes(node: Any, settings: EngineSettings) -> None:
     attr["precision_mode"].s = params.precision_mode.upper().encode()
     attr["static_engine"].b = settings.is_static
     attr["cached_engine_batches"].list.i[:] = list(params.cached_engine_batches or [])
+
+
+def _put_segments_into_nodes(graph: Any) -> None:
+    """Makes functions that are native segments GraphDefs in their engines' nodes, in which functions that they call stay."""
+    from tensorflow.python.framework import function_def_to_graph
+
+    segments = {function.signature.name: function for function in functions_of(graph)}
+    taken = set()
+    for node in engine_nodes(graph):
+        name = node.attr["segment_func"].func.name
+        if name not in segments:
+            continue
+        segment, tensors = function_def_to_graph.function_def_to_graph_def(segments[name])
+        signature = segments[name].signature
+        placeholders = {argument.name: f"TensorRTInputPH_{number}" for number, argument in enumerate(signature.input_arg)}
+        for inner in segment.node:
+            inner.name = placeholders.get(inner.name, inner.name)
+            inner.input[:] = [placeholders.get(text.removesuffix(":0"), text) for text in inner.input]
+        for number, result in enumerate(signature.output_arg):
+            made = segment.node.add(name=f"TensorRTOutputPH_{number}", op="Identity")
+            tensor = tensors[segments[name].ret[result.name]].removesuffix(":0")
+            made.input.append(placeholders.get(tensor, tensor))
+            made.attr["T"].type = result.type
+        del segment.library.function[:]
+        segment.library.function.extend(segments[other] for other in sorted(_called_by(segments, name) - {name}))
+        node.attr["serialized_segment"].s = segment.SerializeToString(deterministic=True)
+        del node.attr["segment_func"]
+        taken.add(name)
+    kept = [function for function in functions_of(graph) if function.signature.name not in taken]
+    del functions_of(graph)[:]
+    functions_of(graph).extend(kept)
+
+
+def _called_by(functions: Mapping[str, Any], name: str) -> set[str]:
+    """The functions that one calls, itself included."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in functions:
+            continue
+        found.add(name)
+        for node in functions[name].node_def:
+            waiting.append(node.op)
+            for attribute in node.attr.values():
+                waiting += [attribute.func.name, *(each.name for each in attribute.list.func)]
+    return found
 
 
 def _rename(graph: Any, names: Mapping[str, str]) -> None:

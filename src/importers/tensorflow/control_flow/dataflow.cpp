@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/one_line.h"
 #include "importers/tensorflow/control_flow/dataflow_graph.h"
 #include "importers/tensorflow/node_outputs.h"
@@ -132,10 +133,50 @@ void remove_unread(std::vector<ImportNode>& nodes, const std::set<std::string>& 
   std::erase_if(nodes, [&](const ImportNode& node) { return removed.contains(node.name); });
 }
 
+/// A node that was made of a frame or a conditional.
+bool is_made(const ImportNode& node) {
+  const auto is_graph = [](const auto& entry) {
+    return std::holds_alternative<std::shared_ptr<ImportGraph>>(entry.second.value);
+  };
+  return std::ranges::any_of(node.attributes, is_graph);
+}
+
+/// For each node that was made: the nodes that are gone and on which its results depend.
+void add_originals(const std::vector<ImportNode>& before, const std::vector<ImportNode>& after,
+                   Originals& originals) {
+  std::map<std::string, const ImportNode*, std::less<>> gone, made;
+  for (const ImportNode& node : before) gone.emplace(node.name, &node);
+  for (const ImportNode& node : after)
+    if (is_made(node)) made.emplace(node.name, &node);
+  std::map<std::string, std::vector<std::string>, std::less<>> ends; // by node that was made
+  for (const ImportNode& node : after) {
+    const auto from = node.inputs.empty() ? made.end() : made.find(node_of(node.inputs[0]));
+    const auto was = gone.find(node.name);
+    if (from != made.end() && was != gone.end() && has_dataflow(*was->second)) {
+      originals[from->first].results[node.inputs[0]] = node.name;
+      ends[from->first].push_back(node.name);
+    } else if (!made.contains(node.name) && (was == gone.end() || !has_dataflow(*was->second))) {
+      gone.erase(node.name); // what stays of an Enter is a copy
+    }
+  }
+  for (auto& [name, waiting] : ends) {
+    std::set<std::string, std::less<>> seen;
+    while (!waiting.empty()) {
+      check_deadline();
+      const std::string inner = parsed_input(waiting.back()).node;
+      waiting.pop_back();
+      const auto node = gone.find(inner);
+      if (node == gone.end() || !seen.insert(inner).second) continue;
+      originals[name].nodes.push_back(*node->second);
+      waiting.insert(waiting.end(), node->second->inputs.begin(), node->second->inputs.end());
+    }
+  }
+}
+
 } // namespace
 
 void structure_dataflow(std::vector<ImportNode>& nodes, const FunctionOutputs& functions,
-                        References::Form form) {
+                        References::Form form, Originals* originals) {
   if (std::ranges::none_of(nodes, has_dataflow)) return;
   try {
     std::vector<ImportNode> made = nodes;
@@ -150,6 +191,7 @@ void structure_dataflow(std::vector<ImportNode>& nodes, const FunctionOutputs& f
       remove_lowered_exits(nodes, made);
       remove_unread(made, nodes_read(nodes));
     }
+    if (originals) add_originals(nodes, made, *originals);
     nodes = std::move(made);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_data) throw;
@@ -157,7 +199,8 @@ void structure_dataflow(std::vector<ImportNode>& nodes, const FunctionOutputs& f
       if (!has_dataflow(node)) continue;
       node.attributes[dataflow_reason] = {error.message(), {}};
       // Without the cycle an order of the nodes exists, and the reason is what is told.
-      if (dataflow_op(node) == DataflowOp::next_iteration) node.inputs.clear();
+      if (dataflow_op(node) == DataflowOp::next_iteration)
+        node.attributes[back_edges] = {std::exchange(node.inputs, {}), {}};
     }
   }
 }
