@@ -267,6 +267,12 @@ NodeTrial try_nodes(const ImportModel& model, const ImportOptions& options, cons
           model, [&](const ImportNode& node) { return rules.rule_of(node); }, options)
           .try_nodes([&](const ImportNode& node, std::size_t i) { return rules.type_of(node, i); });
   for (const auto& [value, what] : rules.opaque()) trial.types.erase(value);
+  for (const ImportNode& node : model.graph.nodes) { // without its own name a reason is that of others too
+    const auto reason = trial.reasons.find(node.name);
+    const std::string prefix = fmt::format("node {} ({}): ", label_of(node), node.op);
+    if (reason != trial.reasons.end() && reason->second.starts_with(prefix))
+      reason->second.erase(0, prefix.size());
+  }
   return trial;
 }
 

@@ -23,13 +23,15 @@ namespace {
 
 constexpr std::size_t most_named = 5, longest_name = 100;
 
-/// Native nodes, by which a model is not one engine.
-std::string native_names(const Model& model) {
+/// Native nodes, by which a model is not one engine. `divided_by_flow`: without control flow that engines of
+/// saved models cannot have, which a plan has, and what is too small beside it.
+std::string native_names(const Model& model, bool divided_by_flow = false) {
   std::string names;
   std::size_t count = 0;
   for (const ConvertedNode& node : model.nodes()) {
     if (!node.engine.empty() || node.code == "constant") continue;
     if (node.op == "Const" || node.op == "Identity" || node.op == "NoOp") continue;
+    if (divided_by_flow && (node.code == "control_flow" || node.code == "segment_too_small")) continue;
     if (++count <= most_named)
       names +=
           fmt::format("{}{} ({})", names.empty() ? "" : ", ", one_line(node.name, longest_name), node.op);
@@ -38,6 +40,11 @@ std::string native_names(const Model& model) {
 }
 
 void check_whole(const Model& model) {
+  if (std::ranges::any_of(model.nodes(), [](const auto& node) { return node.code == "control_flow"; })) {
+    const std::string others = native_names(model, true);
+    return check(others.empty(), ErrorCode::unsupported,
+                 "a plan is of a model that is one engine, and of this one nodes are native: {}", others);
+  }
   const auto natives = std::ranges::count(model.parts(), false, &ConvertedPart::engine);
   const auto engines = static_cast<std::ptrdiff_t>(model.parts().size()) - natives;
   check(natives == 0, ErrorCode::unsupported,

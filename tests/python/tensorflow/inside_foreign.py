@@ -206,6 +206,8 @@ def case_control_flow_in_a_saved_model(folder):
     model = answers(Loops(tf.tanh), folder, *runs)
     assert model.needs_tensorflow == "" and natives(model, "control_flow"), model.summary()
     runs_here_too(folder, *runs)
+    model.save_plan(folder / "whole.plan")  # which has the control flow too
+    close(lanner.load(folder / "whole.plan")(runs[0])["y"], model(runs[0])["y"])
 
 
 def early(folder, step):

@@ -221,6 +221,8 @@ def case_engines_are_saved_where_they_are_built(folder):
     assert [plans(folder / name) for name in ("unbuilt", "built", "portable")] == [[], ["trt-serialized-engine.TRTEngineOp_000_000"], []]
     for name in ("unbuilt", "built", "portable"):
         check_network(tf.saved_model.load(str(folder / name)).signatures["serving_default"])
+        (here,) = lanner.tf.load(folder / name, mode="dynamic").engines  # the node is in a function, its plan has no scope
+        assert "/" in here["name"] and bool(here["cached"]) == (name == "built") and here["built"] == 0, here
 
 
 def case_calls_out_of_order_raise(folder):
