@@ -133,8 +133,9 @@ TEST(Convert, TuneAtRunConcernsEnginesAlone) {
 }
 
 TEST(Convert, OneNodeThatCannotBeConvertedIsNamedWithItsReason) {
-  const std::string file = graph_def({placeholder("x", f32, {-1, 2}), node({"odd", "NoSuchOperator", {"x"}}),
-                                      node({"y", "Neg", {"odd"}, {type("T", f32)}})});
+  const std::string file =
+      graph_def({placeholder("x", f32, {-1, 2}), node({"odd", "NoSuchOperator", {"x"}, {type("T", f32)}}),
+                 node({"y", "Neg", {"odd"}, {type("T", f32)}})});
   tf::ConvertOptions options = plain();
   options.stand_alone = true;
   LANNER_EXPECT_ERROR(convert(file, options), ErrorCode::unsupported,
