@@ -126,6 +126,15 @@ TEST(HalfGuard, says_why_it_did_not_measure) {
   EXPECT_EQ(lines[0], "precision bf16: not guarded: no data are given, and sizes are open");
 }
 
+TEST(HalfGuard, of_an_engine_on_a_gpu_measures_on_data_alone) {
+  const auto graph = test::parsed(network);
+  Target target = host();
+  target.device = {DeviceKind::cuda, 0};
+  const HalfGuard guard = measured_halves(*graph, {DType::f16}, InputShapes{Shape{4, 64}}, {}, target);
+  EXPECT_EQ(guard.measured, 0U);
+  EXPECT_NE(guard.why_not, "");
+}
+
 std::shared_ptr<EngineState> state_of(const char* text) {
   auto state = std::make_shared<EngineState>();
   state->graph = test::parsed(text);

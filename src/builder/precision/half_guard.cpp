@@ -204,6 +204,9 @@ HalfGuard measured_halves(const Graph& graph, const std::vector<DType>& types,
     const std::unique_ptr<Graph> sized =
         shapes ? graph_at(graph, given_shapes(graph, *shapes)) : graph.clone();
     if (!guard.on_data && !shapes) guard.why_not = "no data are given, and sizes are open";
+    if (!guard.on_data && !target.device.is_host())
+      guard.why_not =
+          "no data are given, and nodes are measured on the CPU, which takes longer than a GPU's build";
     if (!guard.on_data && weights_of(graph) > most_bytes)
       guard.why_not = "the network is too large without data";
     if (!guard.why_not.empty()) return guard;

@@ -79,6 +79,22 @@ def test_rgb_stays_rgb_in_codecs_without_a_loss(tmp_path, name, codec):
     assert lanner.VideoReader(tmp_path / name).stream.format == "yuv420p"
 
 
+@pytest.mark.parametrize(("name", "kept"), [("a.avi", "bgr24 gray8 yuv420p yuv422p nv12"), ("a.mov", "rgb24 bgr24 rgba32")])
+def test_raw_pixels_are_kept_or_refused_by_containers_that_do_not_name_them(tmp_path, name, kept):
+    for pixel_format in ("rgb24", "bgr24", "gbrp", "gray8", "gray10", "rgba32", "nv12", "yuv420p", "yuv422p", "yuv444p", "yuv420p10"):
+        given = noise(pixel_format)
+        options = {"width": WIDTH, "height": HEIGHT, "codec": "rawvideo", "format": pixel_format}
+        try:
+            with lanner.VideoWriter(tmp_path / name, **options) as out:
+                out.write(given)
+        except lanner.Unsupported as error:
+            assert "would be read as other pixels" in str(error)
+            assert pixel_format not in kept.split()
+            continue
+        frame = lanner.VideoReader(tmp_path / name)[0]
+        np.testing.assert_array_equal(frame.to(pixel_format).contiguous().numpy(), given.contiguous().numpy(), err_msg=pixel_format)
+
+
 def test_a_clip_of_rgb_stays_rgb(tmp_path):
     subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x48:d=0.2", "-pix_fmt", "bgr0", "-c:v", "ffv1", tmp_path / "a.mkv"], check=True)
     for options in ({"codec": "ffv1"}, {"tuning": "lossless"}):

@@ -24,6 +24,7 @@
 #include "video/ffmpeg/write/av_demuxer.h"
 #include "video/ffmpeg/write/movie_timescale.h"
 #include "video/ffmpeg/write/output_io.h"
+#include "video/ffmpeg/write/raw_pixels.h"
 #include "video/ffmpeg/write/stream_copy.h"
 #include "video/ffmpeg/write/stream_side_data.h"
 #include "video/ffmpeg/write/subtitle_converter.h"
@@ -155,6 +156,7 @@ public:
     const ParametersPtr parameters = to_parameters(info);
     check_codec(*parameters);
     check_headers(*parameters);
+    check_raw_pixels(path_, format_, *parameters);
     const AVRational time_base = time_base_of(info);
     AVStream* stream = new_stream();
     check(avcodec_parameters_copy(stream->codecpar, parameters.get()) >= 0, ErrorCode::out_of_memory,
