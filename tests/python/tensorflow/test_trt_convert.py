@@ -18,12 +18,13 @@ from tf_trt_guide import GUIDE, REPAIRS
 pytest.importorskip("lanner")
 
 HERE = Path(__file__).parent
+CASES = HERE / "trt_convert"
 FILES = {"trt_convert_cases.py": [], "trt_convert_cases_1.py": ["--tf1"], "trt_guide_cases.py": [], "trt_guide_cases_1.py": ["--tf1"]}
 PYTHONS = {"newest": PYTHON, "oldest": os.environ.get("LANNER_TENSORFLOW_OLDEST_PYTHON")}
 _results = {}
 
 
-@pytest.mark.parametrize(("release", "file", "case"), [(release, file, case) for release in PYTHONS for file in FILES for case in names_of(HERE / file)])
+@pytest.mark.parametrize(("release", "file", "case"), [(release, file, case) for release in PYTHONS for file in FILES for case in names_of(CASES / file)])
 def test_a_script_of_a_user(release, file, case, tmp_path_factory):
     if not PYTHONS[release]:
         pytest.skip(f"no Python with the {release} TensorFlow: LANNER_TENSORFLOW_PYTHON, LANNER_TENSORFLOW_OLDEST_PYTHON")
@@ -31,7 +32,7 @@ def test_a_script_of_a_user(release, file, case, tmp_path_factory):
         pytest.skip("no ../shared/reference")
     key = release, file
     if key not in _results:
-        _results[key] = results_of(PYTHONS[release], HERE / file, tmp_path_factory.mktemp("cases"), *FILES[file])
+        _results[key] = results_of(PYTHONS[release], CASES / file, tmp_path_factory.mktemp("cases"), *FILES[file])
     assert _results[key][case] == "", _results[key][case]
 
 
@@ -44,14 +45,14 @@ def test_the_page_lists_every_repair_of_the_guide():
 @needs_tensorflow
 def test_the_integration_tests_of_tensorflow_run(tmp_path):
     """Its base class makes models, converts, builds, saves, loads and runs them in each mode of TensorFlow 2."""
-    results = results_of(PYTHON, HERE / "trt_integration.py", tmp_path)
+    results = results_of(PYTHON, CASES / "trt_integration.py", tmp_path)
     assert results == {"ran": 12, "failed": []}
 
 
 @needs_tensorflow
 def test_the_integration_tests_of_tensorflow_run_as_tensorflow_1(tmp_path):
     """Static and dynamic engines; conversions inside a session are left out."""
-    results = results_of(PYTHON, HERE / "trt_integration_1.py", tmp_path, "--tf1")
+    results = results_of(PYTHON, CASES / "trt_integration_1.py", tmp_path, "--tf1")
     assert results == {"ran": 9, "failed": []}
 
 
