@@ -43,7 +43,7 @@ struct Lines {
   LogCallback callback() {
     return [this](LogLevel level, std::string_view line) {
       const std::lock_guard lock(mutex);
-      if (level != LogLevel::debug) list.emplace_back(line);
+      if (level == LogLevel::warning) list.emplace_back(line);
     };
   }
 };

@@ -182,6 +182,9 @@ std::vector<int> thread_counts(const Layers& layers, const Target& target) {
 
 TacticList mlp_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
+  const auto begins = [](const GroupOp& op) { return begins_layer(*op.node); };
+  if (std::ranges::count_if(group.ops(), begins) < 2)
+    return list; // Not several layers, so not refused either.
   const auto layers = layers_of(group, list.reason);
   if (!layers || layers->size() < 2) return list;
   for (const int threads : thread_counts(*layers, target)) {
