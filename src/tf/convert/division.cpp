@@ -34,32 +34,12 @@ std::optional<NativeReason> reason_of(const ImportNode& node, const NodeTrial& t
   return std::nullopt;
 }
 
-using Names = std::set<std::string, std::less<>>;
-
-/// Nodes of control flow that a saved model has outside of engines, as TensorFlow 1 wrote it or as functions
-/// that read variables by their handles.
-Names flow_outside(const Division& division) {
-  Names names;
-  if (!division.library) return names;
-  for (const auto& [name, flow] : division.library->dataflow) {
-    names.insert(name);
-    for (const ImportNode& node : flow.nodes) names.insert(node.name);
-  }
-  constexpr std::int64_t resource = 20;
-  for (const ImportNode& node : division.flat.graph.nodes)
-    for (const char* types : {"T", "Tin"})
-      if (const auto* list = tensorflow::attribute_of<std::vector<std::int64_t>>(node, types);
-          list && std::ranges::find(*list, resource) != list->end())
-        names.insert(node.name);
-  return names;
-}
-
-/// Nodes computed from constants alone have no edges: whatever reads them gets copies.
-SegmenterGraph segmenter_graph(const Division& division) {
+/// Nodes computed from constants alone have no edges: whatever reads them gets copies. `outside`: in no
+/// engine.
+SegmenterGraph segmenter_graph(const Division& division, const std::set<std::string, std::less<>>& outside) {
   const ImportModel& flat = division.flat;
   const NodeTrial& trial = division.trial;
   const FlatIndex& index = *division.index;
-  const Names outside = flow_outside(division);
   std::map<std::string_view, std::uint32_t> by_name;
   for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n) by_name.emplace(flat.graph.nodes[n].name, n);
   std::map<std::string_view, std::uint32_t> inputs;
@@ -329,6 +309,22 @@ void remove_prefix(std::vector<ImportNode>& nodes, std::map<std::string, std::st
 
 } // namespace
 
+std::set<std::string, std::less<>> unsavable_flow(const Division& division) {
+  std::set<std::string, std::less<>> names;
+  if (!division.library) return names;
+  for (const auto& [name, flow] : division.library->dataflow) {
+    names.insert(name);
+    for (const ImportNode& node : flow.nodes) names.insert(node.name);
+  }
+  constexpr std::int64_t resource = 20;
+  for (const ImportNode& node : division.flat.graph.nodes)
+    for (const char* types : {"T", "Tin"})
+      if (const auto* list = tensorflow::attribute_of<std::vector<std::int64_t>>(node, types);
+          list && std::ranges::find(*list, resource) != list->end())
+        names.insert(node.name);
+  return names;
+}
+
 const Type& type_of(const Division& division, const std::string& value) {
   const auto found = division.trial.types.find(value);
   check(found != division.trial.types.end(), ErrorCode::unsupported,
@@ -367,7 +363,8 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
   drop_controls(division);
   division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes, division.trial.reasons);
   const FlatIndex& index = *division.index;
-  const SegmenterGraph graph = segmenter_graph(division);
+  const SegmenterGraph graph = segmenter_graph(
+      division, options.stand_alone ? decltype(unsavable_flow(division)){} : unsavable_flow(division));
   const Segmentation segmentation = segment_graph(graph, segmenter_options(options));
   for (const ImportNode& node : division.flat.graph.nodes)
     division.nodes.push_back({node.name, node.op, {}, {}, {}});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct Division {
 
 /// Whether a node is outside of engines, and no constant, which goes where it is read.
 bool is_native(const Division& division, std::uint32_t node);
+
+/// Nodes of control flow that a saved model has outside of engines, as TensorFlow 1 wrote it or as functions
+/// that read variables by their handles. Engines have them where the model is to run without TensorFlow
+/// (ConvertOptions::stand_alone).
+std::set<std::string, std::less<>> unsavable_flow(const Division& division);
 
 /// Nodes that nothing here runs, by operator, with the reasons: `Lgamma (a, b and 3 more): a special function
 /// ...`. Empty: there are none.

@@ -130,6 +130,23 @@ std::string plan_bytes(const Part& part, const std::filesystem::path& folder) {
   return bytes;
 }
 
+/// Throws Error{unsupported} where an engine has control flow whose original a saved model cannot hold.
+void check_flow(const ModelState& state) {
+  const Division& division = *state.division;
+  const auto flow = unsavable_flow(division);
+  for (const Part& part : state.parts) {
+    if (!part.plan.engine || flow.empty()) continue;
+    for (const std::uint32_t n : part.plan.nodes) {
+      const std::string& name = division.flat.graph.nodes[n].name;
+      check(!flow.contains(name), ErrorCode::unsupported,
+            "engine {} has control flow ({}) that a saved model cannot hold; convert without stand_alone to "
+            "save it, "
+            "or write a plan",
+            part.plan.name, one_line(name, 200));
+    }
+  }
+}
+
 /// `folder`: where files may be written.
 MetaGraphRecord meta_graph_of(const ModelState& state, bool engines, const std::filesystem::path& folder) {
   const Division& division = *state.division;
@@ -142,6 +159,7 @@ MetaGraphRecord meta_graph_of(const ModelState& state, bool engines, const std::
     meta.graph.nodes.push_back(placeholder(input.name, *input.type));
     signature.inputs[input.shown()] = signature_tensor(input.name, *input.type);
   }
+  check_flow(state);
   NativeGraph natives(division, results, meta);
   natives.add_nodes();
   for (const Part& part : state.parts) {
