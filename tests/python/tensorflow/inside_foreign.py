@@ -210,6 +210,15 @@ def case_control_flow_in_a_saved_model(folder):
     close(lanner.load(folder / "whole.plan")(runs[0])["y"], model(runs[0])["y"])
 
 
+def case_control_flow_is_in_the_engine_of_a_model_without_tensorflow(folder):
+    early(folder, tf.tanh)
+    model = lanner.tf.convert(folder / "original", stand_alone=True, budget=0)
+    assert not natives(model, "control_flow"), model.summary()
+    run = {"x": numbers(2, 4), "n": np.int32(3)}
+    close(model(run)["y"], tf.saved_model.load(str(folder / "original")).signatures["serving_default"](**{k: tf.constant(v) for k, v in run.items()})["y"].numpy())
+    raises(lambda: model.save(folder / "kept"), "has control flow", "that a saved model cannot hold")
+
+
 def early(folder, step):
     """The same in control flow of TensorFlow 1, with both kinds of variables."""
     v1.disable_control_flow_v2()
