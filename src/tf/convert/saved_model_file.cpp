@@ -219,12 +219,17 @@ bool is_plan(const std::filesystem::path& path) {
 
 void write_converted(const ModelState& state, const std::filesystem::path& folder, bool engines) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  const bool made = std::filesystem::create_directories(folder, error);
   check(!error, ErrorCode::io, "{}: {}", folder.string(), error.message());
-  const MetaGraphRecord meta = meta_graph_of(state, engines, folder);
-  write_plans(state, folder, engines);
-  copy_assets(state, meta, folder);
-  write_saved_model(folder, meta);
+  try {
+    const MetaGraphRecord meta = meta_graph_of(state, engines, folder);
+    write_plans(state, folder, engines);
+    copy_assets(state, meta, folder);
+    write_saved_model(folder, meta);
+  } catch (...) {
+    if (made) std::filesystem::remove(folder, error); // Where it is empty; files stay.
+    throw;
+  }
 }
 
 std::optional<Engine> loaded_engine(const PartPlan& plan, const std::string* inside,

@@ -217,6 +217,7 @@ def case_control_flow_is_in_the_engine_of_a_model_without_tensorflow(folder):
     run = {"x": numbers(2, 4), "n": np.int32(3)}
     close(model(run)["y"], tf.saved_model.load(str(folder / "original")).signatures["serving_default"](**{k: tf.constant(v) for k, v in run.items()})["y"].numpy())
     raises(lambda: model.save(folder / "kept"), "has control flow", "that a saved model cannot hold")
+    assert not (folder / "kept").exists()
 
 
 def early(folder, step):
