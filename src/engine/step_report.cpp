@@ -24,22 +24,19 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Whether a kernel multiplies integers of 8 bits: it reads one that is stored so.
-bool multiplies_bytes(const Node& node) {
-  return std::ranges::any_of(node.inputs(), [](const Value* value) {
+/// Whether it reads a value that is stored in one of two types.
+bool reads_stored(const Node& node, DType one, DType other) {
+  return std::ranges::any_of(node.inputs(), [&](const Value* value) {
     if (!value || !value->type.is_static()) return false;
     const DType type = value->storage.dtype.value_or(value->type.dtype());
-    return type == DType::i8 || type == DType::u8;
+    return type == one || type == other;
   });
 }
-
-/// Whether all its reals are in 16 bits.
+bool multiplies_bytes(const Node& node) {
+  return reads_stored(node, DType::i8, DType::u8);
+}
 bool multiplies_halves(const Node& node) {
-  return std::ranges::any_of(node.inputs(), [](const Value* value) {
-    if (!value || !value->type.is_static()) return false;
-    const DType type = value->storage.dtype.value_or(value->type.dtype());
-    return type == DType::f16 || type == DType::bf16;
-  });
+  return reads_stored(node, DType::f16, DType::bf16);
 }
 
 /// The widest vectors of the processor, which kernels use that name no instruction set.

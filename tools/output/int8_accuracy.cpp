@@ -15,6 +15,16 @@ namespace {
 
 constexpr std::int64_t longest_row = 65536;
 
+std::map<std::string, Tensor> outputs_of(const Engine& engine, Context& context, const std::string& input,
+                                         const Tensor& pictures, const Control& control) {
+  context.bind(input, pictures);
+  context.run({}, {control.cancel, {}});
+  std::map<std::string, Tensor> outputs;
+  for (const Binding& output : engine.outputs())
+    if (!output.sequence) outputs[output.name] = context.output(output.name).tensor;
+  return outputs;
+}
+
 /// Answers of both engines, compared while the INT8 one is evaluated.
 class Comparison {
 public:
@@ -24,8 +34,8 @@ public:
         left_(pictures) {}
 
   std::map<std::string, Tensor> run(const Tensor& pictures, const Control& control) {
-    const auto expected = outputs_of(fp32_, pictures, control);
-    auto got = outputs_of(int8_, pictures, control);
+    const auto expected = outputs_of(engine_, fp32_, input_, pictures, control);
+    auto got = outputs_of(engine_, int8_, input_, pictures, control);
     const std::int64_t rows = std::min(pictures.shape()[0], left_);
     left_ -= rows;
     for (const auto& [name, tensor] : got) compare(expected.at(name), tensor, rows);
@@ -39,15 +49,6 @@ public:
   }
 
 private:
-  std::map<std::string, Tensor> outputs_of(Context& context, const Tensor& pictures, const Control& control) {
-    context.bind(input_, pictures);
-    context.run({}, {control.cancel, {}});
-    std::map<std::string, Tensor> outputs;
-    for (const Binding& output : engine_.outputs())
-      if (!output.sequence) outputs[output.name] = context.output(output.name).tensor;
-    return outputs;
-  }
-
   void compare(const Tensor& expected, const Tensor& got, std::int64_t rows) {
     if (!is_float(got.dtype())) return;
     const Tensor a = wide(expected), b = wide(got);
@@ -163,12 +164,7 @@ Int8Accuracy compare_with_fp32(const Int8Engines& engines, const Task& task, con
   EvaluateOptions each = options;
   Context plain = fp32.create_context({.keep_results = true});
   each.run = [&, &fp32 = fp32](const Tensor& pictures) {
-    plain.bind(options.input, pictures);
-    plain.run({}, {options.control.cancel, {}});
-    std::map<std::string, Tensor> outputs;
-    for (const Binding& output : fp32.outputs())
-      if (!output.sequence) outputs[output.name] = plain.output(output.name).tensor;
-    return outputs;
+    return outputs_of(fp32, plain, options.input, pictures, options.control);
   };
   result.fp32 = evaluate(fp32, task, data, each);
   Comparison comparison(fp32, int8, options.input, static_cast<std::int64_t>(data.size()));

@@ -163,10 +163,7 @@ std::unique_ptr<Kernel> stem_prepare(const Preparation& p) {
   lanner::check(conv->stem.type != DType::f32 && stem_fits(conv->stem, most_shared_bytes(gpu.capability())),
                 ErrorCode::unsupported, "cuda: stem: its filters do not fit this GPU: build the plan again");
   const Grid grid = grid_of(conv->stem, gpu);
-  const FunctionHandle function = compiled_function(gpu, stem_source(conv->stem), "stem");
-  check(driver().function_set_attribute(function, function_attribute_max_dynamic_shared,
-                                        static_cast<int>(grid.shared_bytes)),
-        "cuFuncSetAttribute");
+  const FunctionHandle function = compiled_function(gpu, stem_source(conv->stem), "stem", grid.shared_bytes);
   return std::make_unique<PointerKernel>(function, grid, std::move(inputs), 1);
 }
 

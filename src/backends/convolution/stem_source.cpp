@@ -111,12 +111,7 @@ constexpr const char* kernel_text = R"({
     __syncthreads();
     if (number + gridDim.x < TILES) read_patch(pixels, image, tile_of(number + gridDim.x));
     float acc[MT][NT][4];
-#pragma unroll
-    for (int i = 0; i < MT; ++i)
-#pragma unroll
-      for (int j = 0; j < NT; ++j)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) acc[i][j][e] = 0.0f;
+    clear(acc);
 #pragma unroll 1
     for (int ky = 0; ky < KH; ++ky) {
 #pragma unroll

@@ -3,6 +3,7 @@
 #include "backends/estimate.h"
 #include "backends/product/panel.h"
 #include "backends/storage_layout.h"
+#include "base/check.h"
 
 namespace lanner {
 
@@ -63,6 +64,14 @@ Layout panel_layout(const Product& product) {
   const std::uint8_t columns = product.transpose_b ? 0 : 1, depth = 1 - columns;
   return canonical({{columns, depth}, {{columns, static_cast<std::uint16_t>(panel_function().width)}}},
                    product.b.shape());
+}
+
+void check_panels(const Preparation& preparation, const Product& product, std::string_view kernel) {
+  const Layout& given = preparation.tactic.inputs.at(product.b.index).layout;
+  const Layout wanted = panel_layout(product);
+  check(given == wanted, ErrorCode::unsupported,
+        "cpu: {}: the weights' layout is {}, this processor needs {}: build the plan again", kernel,
+        given.to_string(), wanted.to_string());
 }
 
 double seconds_on(int threads, const Product& product, const Target& target) {

@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/elementwise/instruction.h"
+#include "backends/family.h"
 #include "backends/product/product.h"
 #include "graph/target.h"
 
@@ -31,6 +33,9 @@ std::optional<DenseLayer> read_dense_layer(const Group& group, std::string& reas
 
 /// The layout of the product's weights for this processor: the columns of a panel are contiguous.
 Layout panel_layout(const Product& product);
+
+/// For `prepare`: throws Error{unsupported} unless the plan stores the weights so. `kernel`: its name.
+void check_panels(const Preparation& preparation, const Product& product, std::string_view kernel);
 
 /// Seconds on so many cores: the larger of reading the weights and multiplying.
 double seconds_on(int threads, const Product& product, const Target& target);

@@ -127,11 +127,7 @@ std::unique_ptr<Kernel> gemm_prepare(const Preparation& p) {
   std::string reason;
   auto gemm = read_dense_layer(p.group, reason);
   check(gemm.has_value(), ErrorCode::unsupported, "cpu: gemm: {}", reason);
-  const Product& product = gemm->product;
-  const Layout wanted = panel_layout(product);
-  check(p.tactic.inputs.at(product.b.index).layout == wanted, ErrorCode::unsupported,
-        "cpu: gemm: the weights' layout is {}, this processor needs {}: build the plan again",
-        p.tactic.inputs[product.b.index].layout.to_string(), wanted.to_string());
+  check_panels(p, gemm->product, "gemm");
   const auto threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
   return std::make_unique<GemmKernel>(std::move(*gemm), p.tactic, std::clamp(threads, 1, p.target.threads));
 }

@@ -86,19 +86,16 @@ const char* const bulk_begin = R"(
   }
   __syncthreads();
 
-  // Concurrent blocks share rows and columns: groups of GROUP rows of tiles, each in column order.
   unsigned part = 0, z = 0, m0 = 0, n0 = 0;
   int first = 0, last = 0;
   const auto begin_tile = [&](unsigned number) {
-    const unsigned tile = number % (TILES_M * TILES_N), rest = number / (TILES_M * TILES_N);
-    part = rest % SPLIT;
-    z = rest / SPLIT;
-    const unsigned top = tile / (GROUP * TILES_N) * GROUP, in_group = tile % (GROUP * TILES_N);
-    const unsigned height = TILES_M - top < GROUP ? TILES_M - top : GROUP;
-    m0 = (top + in_group % height) * BM;
-    n0 = in_group / height * BN;
-    first = static_cast<int>(index_t(part) * K_TILES / SPLIT);
-    last = static_cast<int>(index_t(part + 1) * K_TILES / SPLIT);
+    const Tile own = tile_of(number);
+    part = own.part;
+    z = own.z;
+    m0 = own.m0;
+    n0 = own.n0;
+    first = own.first;
+    last = own.last;
   };
   int stage = 0;
   unsigned phase = 0;
@@ -157,12 +154,7 @@ const char* const bulk_products = R"(
       stage %= STAGES;
       continue;
     }
-#pragma unroll
-    for (int i = 0; i < MT; ++i)
-#pragma unroll
-      for (int j = 0; j < NT; ++j)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) acc[i][j][e] = 0.0f;
+    clear(acc);
     settle_all();
     // A group waits for its stages only after the other has seen all of its own: by then no stage is two phases
     // behind, which a parity would not tell.
@@ -207,6 +199,11 @@ bool fills_packs(const OperandLayout& layout, std::int64_t rows, std::int64_t ba
   return (rows == 1 || layout.leading % 8 == 0) && (batch == 1 || layout.step % 8 == 0);
 }
 
+/// The last position of the window's first tap, from the last pixel.
+std::int64_t last_position(const MatrixWindow& w, int axis) {
+  return (w.result[axis] - 1) * w.strides[axis] - w.begin[axis] - (w.image[axis] - 1);
+}
+
 /// `across`: rows in memory, of `along` elements.
 TensorBoxes matrix_boxes(const MatrixProblem& p, const OperandLayout& layout, std::int64_t along,
                          std::int64_t across, std::int64_t box) {
@@ -231,10 +228,9 @@ bool takes_tensor_maps(const MatrixProblem& p) {
   bool fits = w.channels % box_depth == 0 && w.pixel % 8 == 0 && p.a.step % 8 == 0;
   for (int i = 0; i < 2; ++i) {
     const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i];
-    const std::int64_t end = (w.result[i] - 1) * w.strides[i] + reach + 1 - w.image[i] - w.begin[i];
     // The driver's bounds for boxes of images, and offsets of taps that fit a byte.
     fits = fits && w.strides[i] <= 8 && w.begin[i] >= 0 && w.begin[i] <= 128 && reach <= 127 &&
-           std::abs(end - reach) <= 127;
+           std::abs(last_position(w, i)) <= 127;
   }
   return fits;
 }
@@ -255,9 +251,7 @@ TensorBoxes boxes_of_a(const MatrixPlan& plan) {
   for (int i = 0; i < 2; ++i) {
     const int axis = 1 - i;
     boxes.lower[i] = static_cast<int>(-w.begin[axis]);
-    // The last position of the first tap, from the last pixel.
-    boxes.upper[i] =
-        static_cast<int>((w.result[axis] - 1) * w.strides[axis] - w.begin[axis] - (w.image[axis] - 1));
+    boxes.upper[i] = static_cast<int>(last_position(w, axis));
     boxes.steps[i] = w.strides[axis];
   }
   return boxes;

@@ -46,10 +46,7 @@ public:
                                             static_cast<unsigned>(plan.shared_bytes())},
         join_grid_{static_cast<unsigned>(plan.join_blocks()), MatrixPlan::join_threads, 0} {
     const std::string source = matrix_source(plan);
-    matrix_ = compiled_function(gpu, source, "matrix");
-    check(driver().function_set_attribute(matrix_, function_attribute_max_dynamic_shared,
-                                          static_cast<int>(grid_.shared_bytes)),
-          "cuFuncSetAttribute");
+    matrix_ = compiled_function(gpu, source, "matrix", grid_.shared_bytes);
     if (workspace_ > 0) join_ = compiled_function(gpu, source, "join_sums");
   }
 
@@ -62,25 +59,23 @@ public:
     std::array<const void*, most_operands + 4> pointers;
     std::array<TensorMap, 3> maps;
     std::array<void*, most_operands + 6> arguments;
-    std::size_t count = 0, head = 2;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (i == 2 && join_) pointers[count++] = launch.workspace;
-      pointers[count++] = launch.inputs[inputs_[i]];
-      if (i < 2) check_aligned(pointers[i], "product");
+    std::size_t head = 0, count = 2; // Of pointers, a and b are the first two.
+    const auto aligned = [&](std::size_t input) {
+      check_aligned(launch.inputs[input], "product");
+      return launch.inputs[input];
+    };
+    for (const auto& [boxes, input] : mapped_) {
+      maps[head] = tensor_map(boxes, aligned(input));
+      arguments[head] = &maps[head];
+      ++head;
     }
-    if (inputs_.size() == 2 && join_) pointers[count++] = launch.workspace;
+    for (; head < 2; ++head) {
+      pointers[head] = aligned(inputs_[head]);
+      arguments[head] = &pointers[head];
+    }
+    if (join_) pointers[count++] = launch.workspace;
+    for (std::size_t i = 2; i < inputs_.size(); ++i) pointers[count++] = launch.inputs[inputs_[i]];
     pointers[count++] = launch.outputs[0];
-    if (mapped_.empty()) {
-      for (std::size_t i = 0; i < 2; ++i) arguments[i] = &pointers[i];
-    } else {
-      head = mapped_.size();
-      for (std::size_t i = 0; i < head; ++i) {
-        const void* const memory = launch.inputs[mapped_[i].input];
-        check_aligned(memory, "product");
-        maps[i] = tensor_map(mapped_[i].boxes, memory);
-        arguments[i] = &maps[i];
-      }
-    }
     for (std::size_t i = 2; i < count; ++i) arguments[head + i - 2] = &pointers[i];
     queue(matrix_, grid_, launch, arguments.data());
     if (join_) queue(join_, join_grid_, launch, arguments.data() + head);

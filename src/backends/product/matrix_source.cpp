@@ -307,6 +307,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   if (t.groups) text += group_instructions(t.columns);
   if (t.bulk) text += bulk_instructions();
   text += sizes_text(plan);
+  text += matrix_order;
   if (p.window)
     text += window_text(*p.window, p.a.step, most_copied(p.type));
   else

@@ -28,6 +28,15 @@ __device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], unsigned 
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+// Sums of MT x NT such products.
+template<int MT, int NT> __device__ inline void clear(float (&acc)[MT][NT][4]) {
+#pragma unroll
+  for (int i = 0; i < MT; ++i)
+#pragma unroll
+    for (int j = 0; j < NT; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) acc[i][j][e] = 0.0f;
+}
 // Writes zeros where `inside` is false.
 template<int BYTES> __device__ inline void copy_async(element_t* to, const element_t* from, bool inside) {
   const unsigned read = inside ? BYTES : 0;
@@ -40,6 +49,19 @@ __device__ inline void end_group() { asm volatile("cp.async.commit_group;" ::: "
 template<int n> __device__ inline void wait_for_groups() { asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory"); }
 )";
 }
+
+const char* const matrix_order = R"(
+// A tile of the result, and its share of the depth. Concurrent blocks share rows and columns: groups of GROUP
+// rows of tiles, each in column order.
+struct Tile { unsigned part, z, m0, n0; int first, last; };
+__device__ inline Tile tile_of(unsigned number) {
+  const unsigned tile = number % (TILES_M * TILES_N), rest = number / (TILES_M * TILES_N), part = rest % SPLIT;
+  const unsigned top = tile / (GROUP * TILES_N) * GROUP, in_group = tile % (GROUP * TILES_N);
+  const unsigned height = TILES_M - top < GROUP ? TILES_M - top : GROUP;
+  return {part, rest / SPLIT, (top + in_group % height) * BM, in_group / height * BN,
+          static_cast<int>(index_t(part) * K_TILES / SPLIT), static_cast<int>(index_t(part + 1) * K_TILES / SPLIT)};
+}
+)";
 
 const char* const matrix_loads = R"(
 struct Source { const element_t* from; bool inside; };
@@ -161,15 +183,11 @@ const char* const matrix_begin = R"(
   const unsigned warp_row = WARP_GROUPS ? warp / 4 * MT * 64 + warp % 4 * 16 : warp % WARPS_M * WM;
   const unsigned warp_column = WARP_GROUPS ? 0 : warp / WARPS_M * WN;
 
-  // Concurrent blocks share rows and columns: groups of GROUP rows of tiles, each in column order.
-  const unsigned tile = blockIdx.x % (TILES_M * TILES_N), rest = blockIdx.x / (TILES_M * TILES_N);
-  const unsigned part = rest % SPLIT, z = rest / SPLIT;
-  const unsigned top = tile / (GROUP * TILES_N) * GROUP, in_group = tile % (GROUP * TILES_N);
-  const unsigned height = TILES_M - top < GROUP ? TILES_M - top : GROUP;
-  const unsigned m0 = (top + in_group % height) * BM, n0 = in_group / height * BN;
+  const Tile own = tile_of(blockIdx.x);
+  const unsigned part = own.part, z = own.z, m0 = own.m0, n0 = own.n0;
+  const int first = own.first, last = own.last;
   a += z * A_STEP;
   b += z * B_STEP;
-  const int first = static_cast<int>(index_t(part) * K_TILES / SPLIT), last = static_cast<int>(index_t(part + 1) * K_TILES / SPLIT);
 
   const Rows rows(m0);
   const auto load_stage = [&](int stage, int k) {
@@ -177,12 +195,7 @@ const char* const matrix_begin = R"(
     load_b(shared + stage * STAGE + A_SIZE, b, n0, k * BK);
   };
   float acc[MT][NT][4];
-#pragma unroll
-  for (int i = 0; i < MT; ++i)
-#pragma unroll
-    for (int j = 0; j < NT; ++j)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) acc[i][j][e] = 0.0f;
+  clear(acc);
 )";
 
 const char* const matrix_epilogue = R"(

@@ -3,7 +3,9 @@
 
 namespace lanner::cuda {
 
-/// Follows the constants of a problem: copies tiles into shared memory.
+/// Follows the constants of a problem: the order of tiles.
+extern const char* const matrix_order;
+/// Copies tiles into shared memory.
 extern const char* const matrix_loads;
 /// Follows struct A or the images of a convolution.
 extern const char* const matrix_rows;

@@ -206,11 +206,7 @@ std::unique_ptr<Kernel> mlp_prepare(const Preparation& p) {
   std::string reason;
   auto layers = layers_of(p.group, reason);
   check_taken(layers.has_value(), p, reason);
-  for (const DenseLayer& layer : *layers)
-    check(p.tactic.inputs.at(layer.product.b.index).layout == panel_layout(layer.product),
-          ErrorCode::unsupported,
-          "cpu: mlp: the weights' layout is {}, this processor needs {}: build the plan again",
-          p.tactic.inputs[layer.product.b.index].layout.to_string(), panel_layout(layer.product).to_string());
+  for (const DenseLayer& layer : *layers) check_panels(p, layer.product, "mlp");
   const auto threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
   return std::make_unique<MlpKernel>(std::move(*layers), std::clamp(threads, 1, p.target.threads));
 }

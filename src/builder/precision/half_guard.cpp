@@ -201,8 +201,6 @@ HalfGuard measured_halves(const Graph& graph, const std::vector<DType>& types,
   try {
     std::vector<Batch> batches = given_batches(graph, options);
     guard.on_data = !batches.empty();
-    const std::unique_ptr<Graph> sized =
-        shapes ? graph_at(graph, given_shapes(graph, *shapes)) : graph.clone();
     if (!guard.on_data && !shapes) guard.why_not = "no data are given, and sizes are open";
     if (!guard.on_data && !target.device.is_host())
       guard.why_not =
@@ -210,6 +208,8 @@ HalfGuard measured_halves(const Graph& graph, const std::vector<DType>& types,
     if (!guard.on_data && weights_of(graph) > most_bytes)
       guard.why_not = "the network is too large without data";
     if (!guard.why_not.empty()) return guard;
+    const std::unique_ptr<Graph> sized =
+        shapes ? graph_at(graph, given_shapes(graph, *shapes)) : graph.clone();
     if (!guard.on_data) batches.push_back(seeded_batch(*sized));
     const std::vector<HalfCandidate> candidates = free_candidates(graph, target);
     Measuring measuring(graph, types, options, target);

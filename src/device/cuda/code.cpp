@@ -102,12 +102,18 @@ bool has_embedded(std::string_view stem) {
   return find_fatbin(stem) != nullptr;
 }
 
-FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name) {
+FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name,
+                                 unsigned shared_bytes) {
   const KernelModule& module = module_of(gpu, source, [&] {
     const std::string code = machine_code(gpu, source);
     return std::make_unique<KernelModule>(gpu, code.data());
   });
-  return module.function(name);
+  const FunctionHandle function = module.function(name);
+  if (shared_bytes > 0)
+    check(driver().function_set_attribute(function, function_attribute_max_dynamic_shared,
+                                          static_cast<int>(shared_bytes)),
+          "cuFuncSetAttribute");
+  return function;
 }
 
 Grid grid_for(const Gpu& gpu, std::int64_t elements) {

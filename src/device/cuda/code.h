@@ -18,9 +18,11 @@ FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const ch
 bool has_embedded(std::string_view stem);
 
 /// Function `name` of CUDA C++ `source`, compiled for the GPU by NVRTC; machine code is cached by source, in
-/// the process and in the user's cache folder. The module lives as long as the process. Throws
+/// the process and in the user's cache folder. The module lives as long as the process. `shared_bytes`: the
+/// dynamic shared memory of its launches, where that may exceed the usual 48 KiB. Throws
 /// Error{unsupported} where NVRTC is missing, Error{internal} with its log where the source does not compile.
-FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name);
+FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name,
+                                 unsigned shared_bytes = 0);
 
 /// A launch with one-dimensional blocks.
 struct Grid {

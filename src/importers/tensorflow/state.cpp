@@ -31,26 +31,34 @@ bool only_acts(const ImportNode& node) {
              : node.op.starts_with("LookupTableInsert") || node.op.starts_with("LookupTableRemove");
 }
 
+/// Calls `visit` once with each node on which these references depend.
+template<typename Visit>
+void visit_sources(const std::vector<ImportNode>& nodes, std::vector<std::string> references, Visit visit) {
+  Nodes by_name;
+  for (const ImportNode& node : nodes) by_name.emplace(node.name, &node);
+  NodeNames seen;
+  while (!references.empty()) {
+    check_deadline();
+    const std::string name = source_of(std::move(references.back()));
+    references.pop_back();
+    const auto node = by_name.find(name);
+    if (node == by_name.end() || !seen.insert(name).second) continue;
+    visit(*node->second);
+    references.insert(references.end(), node->second->inputs.begin(), node->second->inputs.end());
+  }
+}
+
 /// Effects of one graph, from these references on.
 std::vector<std::string> effects_among(const std::vector<ImportNode>& nodes, std::vector<std::string> waiting,
                                        const NodeNames& writers, bool all) {
-  Nodes by_name;
-  for (const ImportNode& node : nodes) by_name.emplace(node.name, &node);
   std::vector<std::string> found;
-  NodeNames seen;
-  while (!waiting.empty()) {
-    check_deadline();
-    const std::string name = source_of(std::move(waiting.back()));
-    waiting.pop_back();
-    const auto node = by_name.find(name);
-    if (node == by_name.end() || !seen.insert(name).second) continue;
-    const auto calls = called_functions(*node->second);
+  visit_sources(nodes, std::move(waiting), [&](const ImportNode& node) {
+    const auto calls = called_functions(node);
     const bool acts =
-        writes_variable(*node->second) || (all && only_acts(*node->second)) ||
+        writes_variable(node) || (all && only_acts(node)) ||
         std::ranges::any_of(calls, [&](const auto& called) { return writers.contains(called); });
-    if (acts) found.push_back(name);
-    waiting.insert(waiting.end(), node->second->inputs.begin(), node->second->inputs.end());
-  }
+    if (acts) found.push_back(node.name);
+  });
   std::ranges::sort(found);
   return found;
 }
@@ -177,18 +185,9 @@ std::vector<std::string> called_functions(const ImportNode& node) {
 }
 
 NodeNames dependencies(const std::vector<ImportNode>& nodes, std::vector<std::string> references) {
-  Nodes by_name;
-  for (const ImportNode& node : nodes) by_name.emplace(node.name, &node);
-  NodeNames seen;
-  while (!references.empty()) {
-    check_deadline();
-    const std::string name = source_of(std::move(references.back()));
-    references.pop_back();
-    const auto node = by_name.find(name);
-    if (node == by_name.end() || !seen.insert(name).second) continue;
-    references.insert(references.end(), node->second->inputs.begin(), node->second->inputs.end());
-  }
-  return seen;
+  NodeNames names;
+  visit_sources(nodes, std::move(references), [&](const ImportNode& node) { names.insert(node.name); });
+  return names;
 }
 
 Effects effects_of(const GraphRecord& graph, const std::vector<std::string>& results, bool all) {

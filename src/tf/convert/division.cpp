@@ -36,7 +36,7 @@ std::optional<NativeReason> reason_of(const ImportNode& node, const NodeTrial& t
 
 /// Nodes computed from constants alone have no edges: whatever reads them gets copies. `outside`: in no
 /// engine.
-SegmenterGraph segmenter_graph(const Division& division, const std::set<std::string, std::less<>>& outside) {
+SegmenterGraph segmenter_graph(const Division& division, const tensorflow::NodeNames& outside) {
   const ImportModel& flat = division.flat;
   const NodeTrial& trial = division.trial;
   const FlatIndex& index = *division.index;
@@ -309,8 +309,8 @@ void remove_prefix(std::vector<ImportNode>& nodes, std::map<std::string, std::st
 
 } // namespace
 
-std::set<std::string, std::less<>> unsavable_flow(const Division& division) {
-  std::set<std::string, std::less<>> names;
+tensorflow::NodeNames unsavable_flow(const Division& division) {
+  tensorflow::NodeNames names;
   if (!division.library) return names;
   for (const auto& [name, flow] : division.library->dataflow) {
     names.insert(name);
@@ -363,8 +363,8 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
   drop_controls(division);
   division.index = std::make_shared<FlatIndex>(division.flat.graph.nodes, division.trial.reasons);
   const FlatIndex& index = *division.index;
-  const SegmenterGraph graph = segmenter_graph(
-      division, options.stand_alone ? decltype(unsavable_flow(division)){} : unsavable_flow(division));
+  const SegmenterGraph graph =
+      segmenter_graph(division, options.stand_alone ? tensorflow::NodeNames() : unsavable_flow(division));
   const Segmentation segmentation = segment_graph(graph, segmenter_options(options));
   for (const ImportNode& node : division.flat.graph.nodes)
     division.nodes.push_back({node.name, node.op, {}, {}, {}});

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "importers/import_graph.h"
 #include "importers/importer.h"
 #include "importers/tensorflow/source_library.h"
+#include "importers/tensorflow/state.h"
 
 namespace lanner::tf {
 
@@ -44,7 +44,7 @@ bool is_native(const Division& division, std::uint32_t node);
 /// Nodes of control flow that a saved model has outside of engines, as TensorFlow 1 wrote it or as functions
 /// that read variables by their handles. Engines have them where the model is to run without TensorFlow
 /// (ConvertOptions::stand_alone).
-std::set<std::string, std::less<>> unsavable_flow(const Division& division);
+tensorflow::NodeNames unsavable_flow(const Division& division);
 
 /// Nodes that nothing here runs, by operator, with the reasons: `Lgamma (a, b and 3 more): a special function
 /// ...`. Empty: there are none.
