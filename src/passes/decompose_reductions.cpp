@@ -74,9 +74,10 @@ bool decompose_logarithm(Node& node) {
 
 bool decompose_reductions(Graph& graph) {
   return for_each_node(graph, [](Node& node) {
-    if (!is_float(node.output()->type.dtype())) return false;
-    if (node.kind() == "reduce_log_sum") return decompose_logarithm(node);
-    return node.kind() == "reduce_log_sum_exp" && decompose_exponential(node);
+    const bool sum = node.kind() == "reduce_log_sum", exponential = node.kind() == "reduce_log_sum_exp";
+    if (!(sum || exponential) || !is_float(node.output()->type.dtype()))
+      return false; // Sequences have no dtype.
+    return sum ? decompose_logarithm(node) : decompose_exponential(node);
   });
 }
 

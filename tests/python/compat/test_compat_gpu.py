@@ -173,8 +173,8 @@ def encoder(on_host, **others):
     return nvc.CreateEncoder(W, H, "NV12", on_host, tuning_info="ultra_low_latency", constqp=20, **others)
 decoder = nvc.CreateDecoder(gpuid=0, codec=nvc.cudaVideoCodec.VP9, usedevicememory=True)
 frame = decode(decoder)[0]
-whole = AppCAI((H * 3 // 2, W), (W, 1), "|u1", Planes(1).memory)
-kept.append(whole)
+owner = Planes(1)  # AppCAI knows the address alone.
+whole = AppCAI((H * 3 // 2, W), (W, 1), "|u1", owner.memory)
 stream = cuda.Stream()
 pictures = {"host": picture(1), "frame": frame, "planes": Planes(1), "pitched": Planes(1, 192), "whole": whole, "tensor": lanner.Tensor(picture(1)).to("cuda:0")}
 for name, one in pictures.items():
