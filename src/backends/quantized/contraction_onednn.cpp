@@ -34,8 +34,10 @@ bool append_call(dnnl::post_ops& ops, const char* name, float alpha, float beta)
   return append(ops, {&formula(name), alpha, beta});
 }
 
-/// Nothing where a step has no post-operation.
+/// Nothing where a step has no post-operation, as one that quantises and dequantises has none.
 std::optional<Finish> finish_of(const Contraction& c, const Preparation* p, const Layout& layout) {
+  if (std::ranges::any_of(c.steps, [](const ContractionStep& step) { return bool(step.rounded); }))
+    return std::nullopt;
   const auto columns = [&](const Operand& operand) {
     return column_numbers(operand, c.columns(), p && operand ? prepared_constant(operand, *p) : nullptr);
   };
