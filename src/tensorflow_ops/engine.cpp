@@ -201,6 +201,7 @@ const NativeSession& EngineEntry::session() {
       const std::scoped_lock lock(mutex_);
       native_bytes_ = native.graph_def.size();
     } catch (const Error& error) {
+      const std::scoped_lock lock(mutex_);
       session_error_ = error.message();
     }
   });

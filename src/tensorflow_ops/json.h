@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace lanner::tensorflow_ops {
 
 /// Text between quotation marks.
@@ -17,7 +19,7 @@ public:
   void add(std::string_view name, std::string_view value) { add_raw(name, json_text(value)); }
   void add(std::string_view name, const std::string& value) { add_raw(name, json_text(value)); }
   void add(std::string_view name, std::uint64_t value) { add_raw(name, std::to_string(value)); }
-  void add(std::string_view name, double value) { add_raw(name, std::to_string(value)); }
+  void add(std::string_view name, double value) { add_raw(name, fmt::format("{:f}", value)); }
   void add(std::string_view name, std::same_as<bool> auto value) { add_raw(name, value ? "true" : "false"); }
   void add_raw(std::string_view name, std::string_view json);
   std::string text() const { return "{" + members_ + "}"; }

@@ -10,6 +10,7 @@
 
 #include "expect_error.h"
 #include "importers/graph_def_file.h"
+#include "importers/tensorflow/saved_model_file.h"
 #include "temporary_folder.h"
 
 namespace lanner::test {
@@ -122,6 +123,22 @@ TEST(Convert, ASavedModelLoadsWithAndWithoutItsPlans) {
     const Engine whole = Engine::build(folder / "out", plain().build);
     EXPECT_EQ(whole.inputs().at(0).name, "x") << "read as a model, its segments are inlined";
   }
+}
+
+TEST(Convert, ASavedModelKeepsTheSignaturesNameAndTheTags) {
+  saved_model_file::MetaGraphSpec spec{
+      {placeholder("a", f32, {-1, 2}), node({"b", "Neg", {"a"}, {type("T", f32)}})},
+      {},
+      {{"predict", {{{"x", {"a:0", f32, {-1, 2}}}}, {{"y", {"b:0", f32, {-1, 2}}}}}}}};
+  spec.tags = {"serve", "gpu"};
+  const TemporaryFolder folder;
+  convert(saved_model_file::saved_model({spec}), plain()).save(folder / "out");
+  tf::ConvertOptions named = plain();
+  named.build.tensorflow.signature = "predict";
+  named.build.tensorflow.tags = {"serve", "gpu"};
+  EXPECT_EQ(run(tf::Model::load(folder / "out", named), {1, 2}), (std::vector<float>{-1, -2}));
+  named.build.tensorflow.signature = "serving_default";
+  LANNER_EXPECT_ERROR(tf::Model::load(folder / "out", named), ErrorCode::not_found, "predict");
 }
 
 TEST(Convert, TuneAtRunConcernsEnginesAlone) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -319,6 +320,35 @@ TEST(EngineCache, EvictionWhileAnotherRunnerUsesTheEngineIsHarmless) {
   const EngineCounters all = counters(model);
   EXPECT_EQ(all.built + all.hits, 18u);
   EXPECT_EQ(all.evicted, all.built - 1);
+}
+
+tf::ConvertOptions in_types(std::set<DType> types) {
+  tf::ConvertOptions options = plain();
+  options.build.precision.types = std::move(types);
+  return options;
+}
+
+TEST(EngineCache, ASavedPlanOfAnotherPrecisionThanTheAskedOneIsNotTaken) {
+  const TemporaryFolder folder;
+  const std::map<std::string, Item> inputs{{"x", filled({4, 8})}};
+  const auto save = [&](const char* name, const tf::ConvertOptions& options) {
+    const tf::Model model = convert(chain({-1, 8}), options);
+    model.build(inputs);
+    model.save(folder / name);
+  };
+  const auto loaded = [&](const char* name, const tf::ConvertOptions& options) {
+    const tf::Model model = tf::Model::load(folder / name, options);
+    static_cast<void>(model.create_runner()(inputs));
+    return counted(model);
+  };
+  const char *built = "built 1, hits 0, evicted 0", *taken = "built 0, hits 1, evicted 0";
+  save("fp32", plain());
+  save("fp16", in_types({DType::f16}));
+  EXPECT_EQ(loaded("fp32", plain()), taken);
+  EXPECT_EQ(loaded("fp16", plain()), taken) << "its node says fp16";
+  EXPECT_EQ(loaded("fp16", in_types({DType::f16})), taken);
+  EXPECT_EQ(loaded("fp32", in_types({DType::f16})), built);
+  EXPECT_EQ(loaded("fp32", in_types({DType::f32, DType::bf16})), built);
 }
 
 } // namespace

@@ -31,21 +31,38 @@ std::string flat_name(const Names& names, const std::string& name) {
   return found == names.end() ? name : found->second;
 }
 
-/// The body of a conditional or loop, which reads outer values by name, with their flat names.
-std::shared_ptr<ImportGraph> with_flat_names(const ImportGraph& graph, Names names) {
+using HiddenNames = std::multiset<std::string_view>;
+
+/// The body of a conditional or loop, which reads outer values by name, with their flat names. `hidden`:
+/// names that are values of bodies around it; as before at the end.
+std::shared_ptr<ImportGraph> with_flat_names(const ImportGraph& graph, const Names& names,
+                                             HiddenNames& hidden) {
+  std::vector<HiddenNames::iterator> own;
+  for (const ImportValue& input : graph.inputs) own.push_back(hidden.insert(input.name));
+  for (const auto& [name, value] : graph.constants) own.push_back(hidden.insert(name));
+  for (const ImportNode& node : graph.nodes)
+    for (const std::string& output : node.outputs) own.push_back(hidden.insert(output));
+  const auto rename = [&](std::string& name) {
+    if (!hidden.contains(name)) name = flat_name(names, name);
+  };
   auto made = std::make_shared<ImportGraph>(graph);
-  for (const ImportValue& input : made->inputs) names.erase(input.name);
-  for (const auto& [name, value] : made->constants) names.erase(name);
-  for (const ImportNode& node : made->nodes)
-    for (const std::string& output : node.outputs) names.erase(output);
   for (ImportNode& node : made->nodes) {
-    for (std::string& input : node.inputs) input = flat_name(names, input);
+    check_deadline();
+    for (std::string& input : node.inputs) rename(input);
     for (auto& [name, attribute] : node.attributes)
       if (auto* inner = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value); inner && *inner)
-        *inner = with_flat_names(**inner, names);
+        *inner = with_flat_names(**inner, names, hidden);
   }
-  for (ImportValue& output : made->outputs) output.name = flat_name(names, output.name);
+  for (ImportValue& output : made->outputs) rename(output.name);
+  for (const HiddenNames::iterator each : own) hidden.erase(each);
   return made;
+}
+
+/// Adds control edges, which may be as many as the product of two numbers of nodes.
+void add_controls(std::vector<std::string>& controls, const std::vector<std::string>& added) {
+  check_deadline();
+  for (const std::string& name : added) count_bytes(sizeof(std::string) + name.size());
+  controls.insert(controls.end(), added.begin(), added.end());
 }
 
 /// Inlines one graph's calls, and those of the functions that it calls.
@@ -72,12 +89,13 @@ public:
     std::set<std::string_view> flat;
     for (const ImportNode& node : made) flat.insert(node.name);
     for (ImportNode& node : made) {
+      check_deadline();
       std::vector<std::string> controls;
       for (std::string& control : node.controls) {
         if (flat.contains(control))
           controls.push_back(std::move(control));
         else if (const auto call = state_of_calls_.find(control); call != state_of_calls_.end())
-          controls.insert(controls.end(), call->second.begin(), call->second.end());
+          add_controls(controls, call->second);
       }
       std::erase(controls, node.name);
       node.controls = std::move(controls);
@@ -108,14 +126,19 @@ private:
       names[output] = flat;
       output = flat;
     }
-    for (std::string& control : copy.controls) control = prefix + control;
+    for (std::string& control : copy.controls) {
+      control = prefix + control;
+      count_bytes(sizeof(std::string) + control.size());
+    }
     for (auto& [name, attribute] : copy.attributes)
-      if (auto* body = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value); body && *body)
-        *body = with_flat_names(**body, names);
+      if (auto* body = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value); body && *body) {
+        HiddenNames hidden;
+        *body = with_flat_names(**body, names, hidden);
+      }
     settle(copy, caller);
     if (touches_state(copy)) {
-      copy.controls.insert(copy.controls.end(), before_calls_.begin(), before_calls_.end());
-      for (const std::string& call : names_of_calls_) state_of_calls_[call].push_back(copy.name);
+      add_controls(copy.controls, before_calls_);
+      for (const std::string& call : names_of_calls_) add_controls(state_of_calls_[call], {copy.name});
     }
     made.push_back(std::move(copy));
   }
@@ -245,6 +268,7 @@ ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& given,
                             SourceLibrary* library) {
   ImportOptions options = given;
   options.name = source->name();
+  const Meter parsed; // what is read counts while it is read
   const Content content = read_all(source, options.limits);
   ImportModel model = read(content, options, library);
   Names names;

@@ -260,7 +260,7 @@ ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableR
   std::vector<std::string> results;
   if (ends)
     for (const ImportValue& output : ends->outputs) results.push_back(output.name);
-  const Effects effects = effects_of(record, library ? results : std::vector<std::string>(), library);
+  const Effects effects = effects_of(record, results, library);
   NodeNames live;
   if (library) live = keep_for_tensorflow(record, ends, effects, initial, variables, *library);
   structure_dataflow(record.nodes, functions, References::Form::in_graph,

@@ -133,10 +133,12 @@ std::vector<std::string> References::controls_of(const ImportNode& node,
     waiting.pop_back();
     const auto before = nodes_.find(name);
     if (before == nodes_.end() || !seen.insert(name).second) continue;
-    if (kept.contains(name) && keeps_order(*before->second))
+    if (kept.contains(name) && keeps_order(*before->second)) {
+      count_bytes(sizeof(std::string) + name.size()); // a node between two others joins all pairs of them
       found.push_back(name);
-    else
+    } else {
       waiting.insert(waiting.end(), before->second->inputs.begin(), before->second->inputs.end());
+    }
   }
   return found;
 }

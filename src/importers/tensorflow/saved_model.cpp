@@ -184,7 +184,9 @@ bool is_for_callers(const std::string& name, const Signature& signature) {
   return !name.starts_with("__saved_model_") && !signature.outputs.empty();
 }
 
-const Signature& chosen_signature(const MetaGraph& graph, const std::string& given) {
+using SignatureEntry = std::pair<const std::string, Signature>;
+
+const SignatureEntry& chosen_signature(const MetaGraph& graph, const std::string& given) {
   std::vector<std::string> known;
   for (const auto& [name, signature] : graph.signatures)
     if (is_for_callers(name, signature)) known.push_back(name);
@@ -193,7 +195,7 @@ const Signature& chosen_signature(const MetaGraph& graph, const std::string& giv
         "signatures=...)");
   const std::string wanted = !given.empty() ? given : known.size() == 1 ? known[0] : "serving_default";
   const auto found = graph.signatures.find(wanted);
-  if (found != graph.signatures.end() && is_for_callers(wanted, found->second)) return found->second;
+  if (found != graph.signatures.end() && is_for_callers(wanted, found->second)) return *found;
   const std::string list = one_line(joined(known, ", "), longest_shown);
   check(!given.empty(), ErrorCode::invalid_argument,
         "the SavedModel has {} signatures and no serving_default; name one: {}", known.size(), list);
@@ -291,7 +293,10 @@ ImportModel frozen(MetaGraph& graph, const GraphEnds& ends, const std::filesyste
   describe_operators(graph, options);
   drop_shapes(graph.graph, options.ops);
   Variables variables(graph.graph, prefix, options.limits, options.on_data_file);
-  if (library) library->assets = graph.assets;
+  if (library) {
+    library->assets = graph.assets;
+    library->tags = graph.tags;
+  }
   const auto values = values_in_graph(graph.graph);
   const auto read = [&](const ImportNode& node) {
     const auto known = values.find(node.name);
@@ -365,7 +370,9 @@ ImportModel read_saved_model(const Content& content, const ImportOptions& option
   read_file(content, reading.text, saved_model_fields, model, options.limits);
   if (library) library->owners.push_back(content.owner);
   MetaGraph& graph = chosen_graph(model, options.tensorflow.tags);
-  const GraphEnds ends = ends_of(chosen_signature(graph, options.tensorflow.signature));
+  const auto& [name, signature] = chosen_signature(graph, options.tensorflow.signature);
+  if (library) library->signature = name;
+  const GraphEnds ends = ends_of(signature);
   return frozen(graph, ends, beside(options, "variables/variables"), options, library);
 }
 
@@ -379,7 +386,9 @@ ImportModel read_meta_graph(const Content& content, const ImportOptions& options
       graph.signatures, [](const auto& each) { return is_for_callers(each.first, each.second); });
   GraphEnds ends;
   if (has_signature && options.outputs.empty()) {
-    ends = ends_of(chosen_signature(graph, options.tensorflow.signature));
+    const auto& [name, signature] = chosen_signature(graph, options.tensorflow.signature);
+    if (library) library->signature = name;
+    ends = ends_of(signature);
   } else {
     check(!options.outputs.empty(), ErrorCode::invalid_argument,
           "the MetaGraph has no signature that says what its outputs are; name them as outputs");

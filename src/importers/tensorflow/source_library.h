@@ -30,7 +30,9 @@ struct SourceLibrary {
   /// FunctionDef messages by name, in memory that `owners` keep.
   std::map<std::string, std::string_view, std::less<>> functions;
   std::vector<std::shared_ptr<const void>> owners;
-  bool text = false; ///< The file is text: it has no messages.
+  bool text = false;             ///< The file is text: it has no messages.
+  std::string signature;         ///< The name of the one that was read; empty: the model has none.
+  std::vector<std::string> tags; ///< Of the graph that was read.
   /// Nodes as written, their inputs too, that give tables their entries and variables their first values.
   std::vector<ImportNode> initial;
   std::vector<std::string> initialisers; ///< Those of `initial` to run when the model is loaded.

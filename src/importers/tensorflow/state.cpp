@@ -31,11 +31,29 @@ bool only_acts(const ImportNode& node) {
              : node.op.starts_with("LookupTableInsert") || node.op.starts_with("LookupTableRemove");
 }
 
-/// Calls `visit` once with each node on which these references depend.
-template<typename Visit>
-void visit_sources(const std::vector<ImportNode>& nodes, std::vector<std::string> references, Visit visit) {
+/// Attributes that name functions, and lists of them.
+bool names_functions(const ImportAttribute& attribute) {
+  return attribute.kind == 10 || attribute.kind == ImportAttribute::list_kind + 10;
+}
+
+/// Whether a node calls functions of TensorFlow 2 that may use state: TensorFlow gives those that do not an
+/// operator of their own, StatelessIf for one.
+bool calls_with_state(const ImportNode& node) {
+  static const NodeNames calling{"If", "While", "Case"};
+  return calling.contains(node.op) && std::ranges::any_of(node.attributes, [](const auto& entry) {
+           return names_functions(entry.second);
+         });
+}
+
+Nodes by_name_of(const std::vector<ImportNode>& nodes) {
   Nodes by_name;
   for (const ImportNode& node : nodes) by_name.emplace(node.name, &node);
+  return by_name;
+}
+
+/// Calls `visit` once with each node on which these references depend.
+template<typename Visit>
+void visit_sources(const Nodes& by_name, std::vector<std::string> references, Visit visit) {
   NodeNames seen;
   while (!references.empty()) {
     check_deadline();
@@ -48,16 +66,19 @@ void visit_sources(const std::vector<ImportNode>& nodes, std::vector<std::string
   }
 }
 
+bool acts(const ImportNode& node, bool all) {
+  return writes_variable(node) || (all && only_acts(node));
+}
+
 /// Effects of one graph, from these references on.
 std::vector<std::string> effects_among(const std::vector<ImportNode>& nodes, std::vector<std::string> waiting,
                                        const NodeNames& writers, bool all) {
   std::vector<std::string> found;
-  visit_sources(nodes, std::move(waiting), [&](const ImportNode& node) {
+  visit_sources(by_name_of(nodes), std::move(waiting), [&](const ImportNode& node) {
     const auto calls = called_functions(node);
-    const bool acts =
-        writes_variable(node) || (all && only_acts(node)) ||
+    const bool calls_writer =
         std::ranges::any_of(calls, [&](const auto& called) { return writers.contains(called); });
-    if (acts) found.push_back(node.name);
+    if (acts(node, all) || calls_writer) found.push_back(node.name);
   });
   std::ranges::sort(found);
   return found;
@@ -69,21 +90,57 @@ std::vector<std::string> ends_of(const FunctionRecord& function) {
   return ends;
 }
 
+/// Functions that have effects, of their own or by functions that they call.
+NodeNames functions_with_effects(const std::vector<FunctionRecord>& functions, bool all) {
+  NodeNames known, found;
+  for (const FunctionRecord& function : functions) known.insert(function.name);
+  std::map<std::string, NodeNames, std::less<>> callers;
+  std::vector<std::string> waiting;
+  for (const FunctionRecord& function : functions) {
+    bool has_own = false;
+    visit_sources(by_name_of(function.nodes), ends_of(function), [&](const ImportNode& node) {
+      has_own = has_own || acts(node, all);
+      for (const std::string& called : called_functions(node))
+        if (known.contains(called)) callers[called].insert(function.name);
+    });
+    if (has_own) waiting.push_back(function.name);
+  }
+  while (!waiting.empty()) {
+    check_deadline();
+    const std::string name = std::move(waiting.back());
+    waiting.pop_back();
+    if (!found.insert(name).second) continue;
+    if (const auto of_this = callers.find(name); of_this != callers.end())
+      waiting.insert(waiting.end(), of_this->second.begin(), of_this->second.end());
+  }
+  return found;
+}
+
 /// Follows handles of variables through graphs and functions to what writes them.
 class HandleFlow {
 public:
+  /// An argument of a function, by the function's name and its number.
+  using Argument = std::pair<std::string, std::size_t>;
+
   explicit HandleFlow(const std::vector<FunctionRecord>& functions) {
-    std::vector<Readers> readers;
+    for (const FunctionRecord& function : functions) functions_.insert(function.name);
+    std::map<Argument, std::vector<Argument>> givers;
+    std::vector<Argument> waiting;
     for (const FunctionRecord& function : functions) {
-      functions_.emplace(function.name, &function);
-      readers.push_back(readers_of(function.nodes, nullptr));
+      const Readers readers = readers_of(function.nodes, nullptr);
+      for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+        std::vector<Argument> given;
+        if (is_written(readers, function.inputs[i], true, &given)) waiting.emplace_back(function.name, i);
+        for (Argument& argument : given) givers[std::move(argument)].emplace_back(function.name, i);
+      }
     }
-    for (bool more = true; more;) {
-      more = false;
-      for (std::size_t f = 0; f < functions.size(); ++f)
-        for (std::size_t i = 0; i < functions[f].inputs.size(); ++i)
-          if (!written_.contains({functions[f].name, i}) && is_written(readers[f], functions[f].inputs[i]))
-            more = written_.insert({functions[f].name, i}).second;
+    while (!waiting.empty()) {
+      check_deadline();
+      const Argument argument = std::move(waiting.back());
+      waiting.pop_back();
+      if (!written_.insert(argument).second) continue;
+      if (const auto of_this = givers.find(argument); of_this != givers.end())
+        waiting.insert(waiting.end(), of_this->second.begin(), of_this->second.end());
     }
   }
 
@@ -103,7 +160,9 @@ public:
     return readers;
   }
 
-  bool is_written(const Readers& readers, const std::string& origin, bool by_handle = true) const {
+  /// `given`: gets the arguments of functions that the handle is given to.
+  bool is_written(const Readers& readers, const std::string& origin, bool by_handle,
+                  std::vector<Argument>* given = nullptr) const {
     std::vector<std::string> waiting{origin};
     NodeNames seen;
     while (!waiting.empty()) {
@@ -113,7 +172,9 @@ public:
       const auto found = readers.find(name);
       if (found == readers.end() || !seen.insert(name).second) continue;
       for (const Reader& reader : found->second) {
-        if (writes(reader, by_handle)) return true;
+        const std::vector<Argument> arguments = arguments_of(reader);
+        if (given) given->insert(given->end(), arguments.begin(), arguments.end());
+        if (writes(reader, arguments, by_handle)) return true;
         if (passes_on(*reader.node)) waiting.push_back(reader.node->name);
       }
     }
@@ -127,28 +188,37 @@ private:
     return passing.contains(node.op);
   }
 
-  bool writes(const Reader& reader, bool by_handle) const {
-    const ImportNode& node = *reader.node;
-    bool calls = false;
-    for (const std::string& called : called_functions(node)) {
-      if (!functions_.contains(called)) continue;
-      calls = true;
-      const bool chooses = node.op.ends_with("If") || node.op.ends_with("Case");
-      if (chooses && reader.input == 0) continue;
-      if (written_.contains({called, reader.input - (chooses ? 1 : 0)})) return true;
-    }
-    if (writes_variable(node)) return reader.input == 0 || !node.op.starts_with("Assign");
-    return by_handle && !calls && !reads_variable(node) && !passes_on(node) && is_foreign(node);
+  /// The arguments of functions that a node gives what it reads.
+  std::vector<Argument> arguments_of(const Reader& reader) const {
+    std::vector<Argument> arguments;
+    const bool chooses = reader.node->op.ends_with("If") || reader.node->op.ends_with("Case");
+    if (chooses && reader.input == 0) return arguments;
+    for (std::string& called : called_functions(*reader.node))
+      if (functions_.contains(called))
+        arguments.emplace_back(std::move(called), reader.input - (chooses ? 1 : 0));
+    return arguments;
   }
 
-  std::map<std::string_view, const FunctionRecord*> functions_;
-  std::set<std::pair<std::string, std::size_t>> written_; ///< Arguments of functions.
+  bool writes(const Reader& reader, const std::vector<Argument>& arguments, bool by_handle) const {
+    const ImportNode& node = *reader.node;
+    for (const Argument& argument : arguments)
+      if (written_.contains(argument)) return true;
+    if (writes_variable(node)) return reader.input == 0 || !node.op.starts_with("Assign");
+    return by_handle && arguments.empty() && !reads_variable(node) && !passes_on(node) && is_foreign(node);
+  }
+
+  NodeNames functions_;
+  std::set<Argument> written_;
 };
 
 } // namespace
 
+bool is_variable(std::string_view op) {
+  return op == "VarHandleOp" || op == "VariableV2" || op == "Variable";
+}
+
 bool is_variable(const ImportNode& node) {
-  return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
+  return is_variable(node.op);
 }
 
 bool writes_variable(const ImportNode& node) {
@@ -168,17 +238,17 @@ bool reads_variable(const ImportNode& node) {
 
 bool touches_state(const ImportNode& node) {
   return writes_variable(node) || reads_variable(node) || node.op.starts_with("LookupTable") ||
+         calls_with_state(node) ||
          (is_foreign(node) && (only_acts(node) || node.attributes.contains(stateful_attribute)));
 }
 
 std::vector<std::string> called_functions(const ImportNode& node) {
   std::vector<std::string> called{node.op};
   for (const auto& [name, attribute] : node.attributes) {
-    if (attribute.kind == 10)
-      if (const auto* function = std::get_if<std::string>(&attribute.value)) called.push_back(*function);
-    if (attribute.kind == ImportAttribute::list_kind + 10)
-      if (const auto* list = std::get_if<std::vector<std::string>>(&attribute.value))
-        called.insert(called.end(), list->begin(), list->end());
+    if (!names_functions(attribute)) continue;
+    if (const auto* function = std::get_if<std::string>(&attribute.value)) called.push_back(*function);
+    if (const auto* list = std::get_if<std::vector<std::string>>(&attribute.value))
+      called.insert(called.end(), list->begin(), list->end());
   }
   if (called.size() > 1) called.erase(called.begin());
   return called;
@@ -186,21 +256,14 @@ std::vector<std::string> called_functions(const ImportNode& node) {
 
 NodeNames dependencies(const std::vector<ImportNode>& nodes, std::vector<std::string> references) {
   NodeNames names;
-  visit_sources(nodes, std::move(references), [&](const ImportNode& node) { names.insert(node.name); });
+  visit_sources(by_name_of(nodes), std::move(references),
+                [&](const ImportNode& node) { names.insert(node.name); });
   return names;
 }
 
 Effects effects_of(const GraphRecord& graph, const std::vector<std::string>& results, bool all) {
   Effects effects;
-  NodeNames writers;
-  for (bool more = true; more;) {
-    more = false;
-    for (const FunctionRecord& function : graph.functions) {
-      if (writers.contains(function.name)) continue;
-      if (!effects_among(function.nodes, ends_of(function), writers, all).empty())
-        more = writers.insert(function.name).second;
-    }
-  }
+  const NodeNames writers = functions_with_effects(graph.functions, all);
   for (const FunctionRecord& function : graph.functions)
     if (writers.contains(function.name))
       effects.functions[function.name] = effects_among(function.nodes, ends_of(function), writers, all);
@@ -221,8 +284,7 @@ NodeNames written_variables(const GraphRecord& graph, const NodeNames& kept) {
 
 void add_initial(const GraphRecord& graph, const NodeNames& kept, NodeNames& live,
                  const std::vector<std::string>& initial, SourceLibrary& library) {
-  Nodes by_name;
-  for (const ImportNode& node : graph.nodes) by_name.emplace(node.name, &node);
+  const Nodes by_name = by_name_of(graph.nodes);
   NodeNames added, roots;
   std::vector<std::string> waiting = initial;
   while (!waiting.empty()) { // the groups that NoOps make
@@ -234,7 +296,8 @@ void add_initial(const GraphRecord& graph, const NodeNames& kept, NodeNames& liv
       waiting.insert(waiting.end(), node->second->inputs.begin(), node->second->inputs.end());
       continue;
     }
-    const NodeNames needed = dependencies(graph.nodes, {name});
+    NodeNames needed;
+    visit_sources(by_name, {name}, [&](const ImportNode& each) { needed.insert(each.name); });
     const bool concerns = std::ranges::any_of(needed, [&](const std::string& each) {
       const ImportNode& one = *by_name.at(each);
       return kept.contains(each) && is_foreign(one) && one.op != "NoOp" && !is_variable(one);

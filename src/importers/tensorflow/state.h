@@ -45,6 +45,7 @@ NodeNames dependencies(const std::vector<ImportNode>& nodes, std::vector<std::st
 /// The functions that a node calls, by name.
 std::vector<std::string> called_functions(const ImportNode& node);
 
+bool is_variable(std::string_view op);
 bool is_variable(const ImportNode& node);
 
 /// Of the nodes that run when TensorFlow loads the model, `initial` and those that these wait for, adds those

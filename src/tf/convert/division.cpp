@@ -237,10 +237,38 @@ void require_rules(const Division& division) {
         foreign);
 }
 
-/// Nodes that were converted need no control edges: what they compute does not depend on state.
+/// Nodes that were converted need no control edges: what they compute does not depend on state. A node that
+/// waits for one of them waits for the nodes with state that come before it instead.
 void drop_controls(Division& division) {
-  for (ImportNode& node : division.flat.graph.nodes)
-    if (!division.trial.reasons.contains(node.name)) node.controls.clear();
+  std::vector<ImportNode>& nodes = division.flat.graph.nodes;
+  const auto stays = [&](const std::string& name) { return division.trial.reasons.contains(name); };
+  std::map<std::string_view, const ImportNode*> makers;
+  for (const ImportNode& node : nodes) {
+    makers.emplace(node.name, &node);
+    for (const std::string& output : node.outputs) makers.emplace(output, &node);
+  }
+  for (ImportNode& node : nodes) {
+    if (!stays(node.name) || std::ranges::all_of(node.controls, stays)) continue;
+    std::vector<std::string> waiting = std::move(node.controls);
+    node.controls.clear();
+    std::set<const ImportNode*> seen{&node};
+    while (!waiting.empty()) {
+      check_deadline();
+      const auto found = makers.find(waiting.back());
+      waiting.pop_back();
+      if (found == makers.end() || !seen.insert(found->second).second) continue;
+      const ImportNode& before = *found->second;
+      if (stays(before.name) && tensorflow::touches_state(before)) {
+        count_bytes(sizeof(std::string) + before.name.size());
+        node.controls.push_back(before.name);
+        continue;
+      }
+      waiting.insert(waiting.end(), before.inputs.begin(), before.inputs.end());
+      waiting.insert(waiting.end(), before.controls.begin(), before.controls.end());
+    }
+  }
+  for (ImportNode& node : nodes)
+    if (!stays(node.name)) node.controls.clear();
 }
 
 /// What is behind control flow of TensorFlow 1 that stays as it is may not run, or more than once: an engine
@@ -356,6 +384,7 @@ std::string foreign_nodes(const Division& division) {
 
 Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import,
                 std::shared_ptr<const tensorflow::SourceLibrary> library) {
+  const Meter divided;
   Division division{std::move(flat), {}, {}, {}, {}, std::move(library)};
   require_values(division.flat.graph);
   division.trial = tensorflow::try_nodes(division.flat, import, division.library.get());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -169,7 +171,9 @@ void EngineCache::build_static(const std::optional<PartShapes>& shapes, const Co
 }
 
 void EngineCache::adopt(Engine engine, std::vector<ServedShapes> entries) {
-  std::erase_if(entries, [&](const ServedShapes& served) { // a file may say what its plan does not have
+  std::set<std::string> known; // a file may repeat entries, and say what its plan does not have
+  std::erase_if(entries, [&](const ServedShapes& served) {
+    if (!known.insert(to_json({served})).second) return true;
     return !state_of(engine).variants().of_shapes(engine_order(engine, opt_of(served)), engine.threads());
   });
   std::vector<std::uint64_t> scratch;

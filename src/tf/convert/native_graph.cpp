@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits/account.h"
 #include "base/text/one_line.h"
 #include "importers/tensorflow/control_flow/dataflow.h"
@@ -17,6 +18,7 @@
 #include "tf/convert/flat_index.h"
 #include "tf/convert/library_functions.h"
 #include "tf/convert/node_record.h"
+#include "tf/write/tensor_proto.h"
 
 namespace lanner::tf {
 namespace {
@@ -53,6 +55,24 @@ RawMessage node_collection(const std::string& name) {
   return {bytes};
 }
 
+/// Adds what nodes compute: names, operators, inputs and constants.
+void add_nodes_to(Hasher& hasher, const std::vector<ImportNode>& nodes) {
+  for (const ImportNode& node : nodes) {
+    check_deadline();
+    hasher.update(fmt::format("{} {}\n", node.name, node.op));
+    for (const std::string& input : node.inputs) hasher.update(input + "\n");
+    for (const auto& [name, attribute] : node.attributes) {
+      const auto* value = std::get_if<Tensor>(&attribute.value);
+      if (!value) continue;
+      const Tensor tensor = plain(*value);
+      if (tensor.dtype() == DType::string)
+        for (const std::string& text : tensor.as<std::string>()) hasher.update(text + "\n");
+      else
+        hasher.update(element_bytes(tensor));
+    }
+  }
+}
+
 const tensorflow::SourceLibrary& no_library() {
   static const tensorflow::SourceLibrary none;
   return none;
@@ -85,7 +105,23 @@ void NativeGraph::add_nodes() {
 }
 
 void NativeGraph::write(NodeRecord record) {
-  if (written_.insert(record.name).second) meta_.graph.nodes.push_back(std::move(record));
+  if (!written_.insert(record.name).second) return;
+  if (tensorflow::is_variable(record.op)) { // one process has one variable of a name, whatever model it is of
+    AttrValue& given = record.attributes.emplace("shared_name", std::string()).first->second;
+    const auto* shared = std::get_if<std::string>(&given);
+    given = fmt::format("{}/{}", shared && !shared->empty() ? *shared : record.name, content_hash());
+  }
+  meta_.graph.nodes.push_back(std::move(record));
+}
+
+/// A hash that models have in common only if they are equal.
+const std::string& NativeGraph::content_hash() {
+  if (!content_hash_.empty()) return content_hash_;
+  Hasher hasher;
+  add_nodes_to(hasher, division_.flat.graph.nodes);
+  add_nodes_to(hasher, library_.initial);
+  for (const auto& [name, message] : library_.functions) hasher.update(message);
+  return content_hash_ = hasher.hex();
 }
 
 void NativeGraph::write_called(const ImportNode& node) {
@@ -178,7 +214,6 @@ std::string NativeGraph::handle_of(const ImportNode& variable) {
   NodeRecord handle{name, "VarHandleOp", {}, {}, {}};
   handle.attributes["dtype"] = data_type_of(value->dtype());
   handle.attributes["shape"] = PartialShape{value->shape().dims()};
-  handle.attributes["shared_name"] = name;
   NodeRecord assign{variable.name + tensorflow::assignment_suffix, "AssignVariableOp", {}, {}, {}};
   assign.inputs = {name, reference(variable.outputs.at(0))};
   assign.attributes["dtype"] = data_type_of(value->dtype());

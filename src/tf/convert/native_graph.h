@@ -37,6 +37,7 @@ private:
   void add_dataflow(const ImportNode& node);
   void add_constant(std::uint32_t node);
   void write(NodeRecord record);
+  const std::string& content_hash();
   void write_called(const ImportNode& node);
   std::string outer_reference(const std::string& written, bool takes_handle);
   std::string handle_of(const ImportNode& variable);
@@ -51,6 +52,7 @@ private:
   std::map<std::string, std::string, std::less<>> replaced_; ///< Results of control flow as written.
   Names dataflow_, written_, functions_, handles_;
   std::vector<std::string> initialisers_;
+  std::string content_hash_; ///< Empty: not made yet.
 };
 
 } // namespace lanner::tf

@@ -58,6 +58,17 @@ bool take_saved_precision(const PartPlan& plan, const ImportNode& node, BuildOpt
   return by_graph;
 }
 
+/// Whether the engine of a saved plan is what the caller asks for; with the default precision it is.
+bool takes_plan(const BuildOptions& asked, const PartPlan& plan) {
+  const Precision& precision = asked.precision;
+  if (precision.strict || precision.exact || !precision.pins.empty()) return false;
+  const bool is_int8 = plan.precision == "INT8";
+  if (has_ranges(asked.calibration) && (is_int8 || wants_int8(asked))) return false;
+  if (precision.types == Precision().types) return true;
+  return !precision.types.contains(DType::bf16) && wants_int8(asked) == is_int8 &&
+         (is_int8 || precision.types.contains(DType::f16) == (plan.precision == "FP16"));
+}
+
 /// Options of one part, in the model's own precision. Native nodes run by kernels chosen without timing.
 BuildOptions native_options(const ConvertOptions& options) {
   BuildOptions build = options.build;
@@ -183,8 +194,9 @@ void make_engines(Part& part, const ModelState& state, const ImportNode* node,
   const Control& control = options.build.control;
   const CacheRules& rules = part.cache->rules();
   const auto* inside = node ? tensorflow::attribute_of<std::string>(*node, "serialized_segment") : nullptr;
-  if (auto engine = loaded_engine(part.plan, inside, plans, options))
-    return part.cache->adopt(*engine, saved_entries(*engine, part.plan, rules, node));
+  if (takes_plan(options.build, part.plan))
+    if (auto engine = loaded_engine(part.plan, inside, plans, options))
+      return part.cache->adopt(*engine, saved_entries(*engine, part.plan, rules, node));
   if (rules.mode == EngineMode::fixed)
     return part.cache->build_static(
         static_shapes(input_types(*state.division, part.plan, node), rules.max_batch), control);

@@ -11,6 +11,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/file/file.h"
 #include "base/text/one_line.h"
 #include "tf/convert/native_graph.h"
 #include "tf/convert/node_record.h"
@@ -105,11 +106,14 @@ SignatureTensor signature_tensor(const std::string& reference, const Type& type)
           partial(type)};
 }
 
-/// An output that waits for nodes that change state.
+/// An output that waits for nodes that change state. `names`: of all nodes.
 std::string waiting_output(const std::string& reference, const Type& type, std::size_t number,
-                           const std::vector<std::string>& effects, GraphRecord& graph) {
+                           const std::vector<std::string>& effects, tensorflow::NodeNames& names,
+                           GraphRecord& graph) {
   if (effects.empty()) return reference;
-  NodeRecord node{fmt::format("lanner_output_{}", number), "Identity", {}, {reference}, {}};
+  std::string name = fmt::format("lanner_output_{}", number);
+  while (!names.insert(name).second) name += "_"; // the model may have been converted before
+  NodeRecord node{std::move(name), "Identity", {}, {reference}, {}};
   node.inputs.insert(node.inputs.end(), effects.begin(), effects.end());
   node.attributes["T"] = data_type_of(type.dtype());
   graph.nodes.push_back(std::move(node));
@@ -147,6 +151,31 @@ void check_flow(const ModelState& state) {
   }
 }
 
+/// The signature's name in the file that was read, or as the caller says.
+std::string signature_name(const ModelState& state) {
+  const std::string& read = state.division->library ? state.division->library->signature : std::string();
+  if (!read.empty()) return read;
+  const std::string& given = state.options.build.tensorflow.signature;
+  return given.empty() ? "serving_default" : given;
+}
+
+void add_outputs(const Division& division, NativeGraph& natives, SignatureRecord& signature,
+                 GraphRecord& graph) {
+  const std::vector<ImportValue>& outputs = division.flat.graph.outputs;
+  const std::vector<std::string> effects = natives.effects();
+  std::vector<std::string> references;
+  for (const ImportValue& output : outputs) references.push_back(natives.reference(output.name));
+  natives.add_initial();
+  tensorflow::NodeNames names;
+  for (const NodeRecord& node : graph.nodes) names.insert(node.name);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Type& type = type_of(division, outputs[i].name);
+    const std::string reference =
+        waiting_output(references[i], type, signature.outputs.size(), effects, names, graph);
+    signature.outputs[outputs[i].shown()] = signature_tensor(reference, type);
+  }
+}
+
 /// `folder`: where files may be written.
 MetaGraphRecord meta_graph_of(const ModelState& state, bool engines, const std::filesystem::path& folder) {
   const Division& division = *state.division;
@@ -175,16 +204,9 @@ MetaGraphRecord meta_graph_of(const ModelState& state, bool engines, const std::
     if (engines && has_plan_inside(state, part)) engine.serialized_segment = plan_bytes(part, folder);
     add_own_attributes(meta.graph.nodes.emplace_back(engine_node(engine)), part);
   }
-  const std::vector<std::string> effects = natives.effects();
-  for (const ImportValue& output : flat.outputs) {
-    const Type& type = type_of(division, output.name);
-    const std::string reference =
-        waiting_output(natives.reference(output.name), type, signature.outputs.size(), effects, meta.graph);
-    signature.outputs[output.shown()] = signature_tensor(reference, type);
-  }
-  const std::string& name = state.options.build.tensorflow.signature;
-  meta.signatures[name.empty() ? "serving_default" : name] = std::move(signature);
-  natives.add_initial();
+  add_outputs(division, natives, signature, meta.graph);
+  meta.signatures[signature_name(state)] = std::move(signature);
+  if (division.library && !division.library->tags.empty()) meta.tags = division.library->tags;
   return meta;
 }
 
@@ -199,11 +221,17 @@ void copy_assets(const ModelState& state, const MetaGraphRecord& meta, const std
     check(!state.folder.empty(), ErrorCode::unsupported,
           "asset '{}' lies beside the model; convert it from its path, not from its bytes",
           one_line(asset.file, 200));
+    // A link would lead to a file that is not the model's.
+    const Limits& limits = state.options.build.limits;
+    const std::string relative = (std::filesystem::path("assets") / name).string();
+    const Content content =
+        with_context([&] { return "asset " + one_line(asset.file, 200); },
+                     [&] { return read_all(open_beneath(state.folder, relative, limits), limits); });
     std::error_code error;
     if (std::filesystem::equivalent(from, to, error)) continue;
     std::filesystem::create_directories(to.parent_path(), error);
-    std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
-    check(!error, ErrorCode::io, "asset {}: {}", from.string(), error.message());
+    check(!error, ErrorCode::io, "{}: {}", to.parent_path().string(), error.message());
+    write_file(to, content.bytes);
   }
 }
 

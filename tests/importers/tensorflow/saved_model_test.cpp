@@ -186,6 +186,21 @@ TEST(SavedModel, AFunctionThatWritesAVariableIsRefused) {
                       "it writes a variable in each run");
 }
 
+TEST(SavedModel, AGraphThatWritesAVariableBeforeItsResultIsRefused) {
+  MetaGraphSpec spec = with_variables();
+  spec.nodes[4] = node({"call",
+                        "StatefulPartitionedCall",
+                        {"serving_default_x", "w", "b", "^count"},
+                        {function("f", "serve"), types("Tout", {f32})}});
+  spec.nodes.push_back(floats("one", {2}, {1, 1}));
+  spec.nodes.push_back(node({"count", "AssignAddVariableOp", {"w", "one"}, {type("dtype", f32)}}));
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "variables");
+  checkpoint().write(folder / "variables", "variables");
+  LANNER_EXPECT_ERROR(read(saved_model({spec}), {}, folder.path()), ErrorCode::unsupported,
+                      "it writes a variable in each run");
+}
+
 TEST(SavedModel, HarmfulOnesAreRefusedInALine) {
   MetaGraphSpec spec = two_signatures();
   spec.signatures = {{"add", {{{"x", {"nowhere:0", f32, {2}}}}, {{"y", {"sum:0", f32, {2}}}}}}};

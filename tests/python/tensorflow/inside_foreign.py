@@ -55,6 +55,41 @@ class Counter(tf.Module):
         return {"y": tf.nn.relu(x @ self.weights) * 3 + 1 + self.sum}
 
 
+class Branches(tf.Module):
+    """A conditional and a loop that change variables, and whose results nothing reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.sum, self.steps = tf.Variable(0.0, name="sum"), tf.Variable(0.0, name="steps")
+
+    def change(self, x):
+        def add():
+            self.sum.assign_add(tf.reduce_sum(x))
+            return tf.constant(1.0)
+
+        def step(i):
+            self.steps.assign_add(1.0)
+            return (i + 1,)
+
+        tf.cond(tf.reduce_sum(x) > 0, add, lambda: tf.constant(0.0))
+        tf.while_loop(lambda i: i < tf.shape(x)[0], step, [0])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x")])
+    def serve(self, x):
+        self.change(x)
+        return {"y": tf.nn.relu(x) * 3 + 1 + self.sum + self.steps}
+
+
+class LateBranches(Branches):
+    """The same where a run shows what earlier ones changed."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x")])
+    def serve(self, x):
+        before = self.sum + self.steps
+        self.change(x)
+        return {"y": tf.nn.relu(x) * 3 + 1 + before}
+
+
 class Loops(tf.Module):
     """A loop and a conditional whose functions read a variable."""
 
@@ -181,6 +216,27 @@ def case_a_variable_that_runs_change_stays_one(folder):
     model = answers(Counter(), folder, {"x": numbers(3, 4)}, {"x": numbers(2, 4)})
     assert "AssignAddVariableOp" in natives(model)
     refused(folder, "AssignAddVariableOp")
+
+
+def case_control_flow_that_changes_variables_runs_in_order(folder):
+    runs = [{"x": np.full([rows, 4], value, np.float32)} for rows, value in ((3, 1), (2, -1), (4, 2))]
+    for module in (Branches, LateBranches):
+        model = answers(module(), folder / module.__name__, *runs)
+        assert natives(model) >= {"If", "While", "ReadVariableOp"}, natives(model)
+
+
+def case_two_models_of_equal_names_in_one_process(folder):
+    cases = [(Counter, {"x": numbers(3, 4)}), (lambda: Loops(tf.tanh), {"x": numbers(2, 4), "n": np.int32(3)})]
+    for number, (make, run) in enumerate(cases):
+        places = [folder / f"{number}_{i}" for i in range(2)]
+        for place in places:
+            module = make()  # its weights are drawn anew
+            tf.saved_model.save(module, place / "original", signatures=module.serve)
+            support.converted(place / "original", place / "converted")
+        loaded = [[tf.saved_model.load(str(place / name)) for name in ("converted", "original")] for place in places]
+        for pair in loaded + loaded:
+            got, expected = (model.signatures["serving_default"](**{k: tf.constant(v) for k, v in run.items()}) for model in pair)
+            same({k: v.numpy() for k, v in got.items()}, {k: v.numpy() for k, v in expected.items()})
 
 
 def case_control_flow_with_an_operator_without_a_rule(folder):
