@@ -40,6 +40,13 @@ std::optional<Type> kept_type(const Node& node) {
   return type.with_dims(std::move(dims));
 }
 
+double largest_finite(DType type) {
+  if (type == DType::f16) return 65504;
+  if (type == DType::bf16) return 0x1.fep127;
+  if (type == DType::f64) return std::numeric_limits<double>::max();
+  return static_cast<double>(std::numeric_limits<float>::max());
+}
+
 /// The logarithm of the sum of e^(x - most), plus most: the largest x of each sum, in the finite range, so
 /// that infinite x have their powers.
 bool decompose_exponential(Node& node) {
@@ -50,7 +57,7 @@ bool decompose_exponential(Node& node) {
   const auto target = reshape_target(*kept, to);
   if (!keep && !target) return false;
   const DType type = from.dtype();
-  const double bound = type == DType::f16 ? 65504 : static_cast<double>(std::numeric_limits<float>::max());
+  const double bound = largest_finite(type);
   const auto emit = [&](std::string_view kind, std::initializer_list<Value*> inputs, const Type& result) {
     return emit_before(node, kind, std::vector<Value*>(inputs), {}, result);
   };

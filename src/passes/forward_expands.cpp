@@ -20,6 +20,13 @@ bool has_full_operand(const Node& node, std::size_t skipped) {
   return false;
 }
 
+/// Whether operand `i` repeats to the result's shape: of `prelu` and `clip` the first has that shape, of
+/// `swi_glu` both.
+bool repeats(const Node& node, std::size_t i) {
+  const std::string& kind = node.kind();
+  return kind != "swi_glu" && (i > 0 || (kind != "prelu" && kind != "clip"));
+}
+
 bool forward(Node& node) {
   if (!node.op().elementwise || !node.regions().empty() || node.outputs().size() != 1 ||
       !node.output()->type.ranked())
@@ -27,7 +34,7 @@ bool forward(Node& node) {
   bool changed = false;
   for (std::size_t i = 0; i < node.own_inputs().size(); ++i) {
     const Node* expand = producer(node.input(i), "expand");
-    if (!expand || !has_full_operand(node, i)) continue;
+    if (!expand || !repeats(node, i) || !has_full_operand(node, i)) continue;
     node.set_input(i, expand->input(0));
     changed = true;
   }

@@ -1,5 +1,6 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
+#include "ops/control/control_flow.h"
 #include "ops/definition/recipe.h"
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
@@ -11,7 +12,7 @@ static const Region* taken(const Node& node) {
   if (node.kind() != "if") return nullptr;
   const Tensor* condition = node.input(0)->constant();
   if (!condition || condition->dtype() != DType::boolean || condition->elements() != 1) return nullptr;
-  return node.regions()[condition->as<bool>()[0] ? 0 : 1].get();
+  return node.regions()[ops::read_condition(*condition, "if: condition") ? 0 : 1].get();
 }
 
 bool inline_branches(Graph& graph) {

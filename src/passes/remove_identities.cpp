@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/control/control_flow.h"
 #include "ops/definition/permutation.h"
 #include "ops/definition/recipe.h"
 #include "passes/passes.h"
@@ -12,7 +13,7 @@ static bool is_dropout_in_inference(const Node& node) {
   if (!node.input(2)) return true;
   const Tensor* training = node.input(2)->constant();
   return training && training->elements() == 1 && training->dtype() == DType::boolean &&
-         !training->as<bool>()[0];
+         !ops::read_condition(*training, "dropout: training_mode");
 }
 
 /// A source weight of several numbers may be refitted, so its current values decide nothing.

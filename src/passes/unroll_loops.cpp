@@ -2,6 +2,7 @@
 
 #include "graph/copy.h"
 #include "graph/infer.h"
+#include "ops/control/control_flow.h"
 #include "ops/definition/recipe.h"
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
@@ -17,7 +18,8 @@ constexpr std::size_t max_nodes = 512;
 
 bool is_true(const Value* value) {
   const Tensor* tensor = value ? value->constant() : nullptr;
-  return tensor && tensor->dtype() == DType::boolean && tensor->elements() == 1 && tensor->as<bool>()[0];
+  return tensor && tensor->dtype() == DType::boolean && tensor->elements() == 1 &&
+         ops::read_condition(*tensor, "loop: condition");
 }
 
 /// Whether the body of a started loop always asks for another iteration.

@@ -214,6 +214,12 @@ def quantized_matmul(version: int) -> Iterable[Case]:
     a, b = integers(0, 255, 3, 4, dtype=np.uint8), integers(0, 255, 4, 5, seed=1, dtype=np.uint8)
     scale, zero = [np.array(s, np.float32) for s in (0.02, 0.03, 0.05)], np.array(120, np.uint8)
     yield C(a, scale[0], zero, b, scale[1], zero, scale[2], zero)
+    # Powers of two, so that ties are exact; the second matrix has twice the scales of the first.
+    half, wide = np.array(0.5, np.float32), np.array(16, np.float32)
+    columns = f32(0.25, 0.5, 0.125, 0.25, 0.5)
+    stack = integers(0, 255, 2, 4, 5, seed=2, dtype=np.uint8)
+    scales = np.stack([columns, 2 * columns]).reshape(2, 1, 5)
+    yield C(integers(0, 255, 2, 3, 4, dtype=np.uint8), half, zero, stack, scales, np.full((2, 1, 5), 120, np.uint8), wide, zero)
 
 
 @operator("Einsum")

@@ -106,6 +106,19 @@ TEST(Caffe, Activations) {
   LANNER_EXPECT_OUTCOME(permuted("permute_param { order: 7 }"), "perm has 5 axes for rank 4");
 }
 
+TEST(Caffe, ArgMaxTakesTheLastOfEquals) {
+  const auto places = [](const std::string& parameters) {
+    return result(text_net(row_of_three, text_layer("ArgMax", "argmax_param { " + parameters + " }")),
+                  {f32s({5, 1, 5}, {1, 1, 1, 3})});
+  };
+  EXPECT_EQ(places("axis: 3"), "f32[1, 1, 1, 1](2)");
+  EXPECT_EQ(places("axis: -1 top_k: 2"), "f32[1, 1, 1, 2](2, 0)");
+  EXPECT_EQ(places(""), "f32[1, 1, 1](2)");
+  EXPECT_EQ(places("top_k: 2"), "f32[1, 1, 2](2, 0)");
+  EXPECT_EQ(places("top_k: 3 out_max_val: true"), "f32[1, 2, 3](2, 0, 1, 5, 5, 1)");
+  EXPECT_EQ(places("axis: 3 top_k: 2 out_max_val: true"), "f32[1, 1, 1, 2](5, 5)");
+}
+
 TEST(Caffe, TrainedNormalisation) {
   const auto of_layer = [](const LayerSpec& spec, const Message& parameters) {
     return result(net({input({1, 2, 1, 1}), layer(spec, parameters)}), {f32s({3, 10}, {1, 2, 1, 1})});

@@ -195,6 +195,31 @@ TEST(HostileModel, TensorsWithWrongSizesAreRefused) {
       "rank 100, over the limit rank of 64");
 }
 
+TEST(HostileModel, BoolsOtherThanZeroAndOneAreRefused) {
+  const TemporaryFolder folder;
+  folder.write("two", "\2");
+  const auto branch = [](const char* op) {
+    return graph({.nodes = {node({op, {"x"}, {"z"}})}, .inputs = {}, .outputs = {value("z", f32, {"2"})}});
+  };
+  const Message choice =
+      node({"If",
+            {"c"},
+            {"y"},
+            {graph_attribute("then_branch", branch("Relu")), graph_attribute("else_branch", branch("Neg"))}});
+  const auto chosen_by = [&](const Message& condition) {
+    return outcome(through({choice}, {condition}), folder.path());
+  };
+  const auto condition = [] { return tensor("c", boolean, {}); };
+  const std::string refused = "tensor 'c': a bool is neither 0 nor 1";
+  ASSERT_EQ(chosen_by(condition().bytes(9, "\1")).substr(0, 6), "graph ");
+  ASSERT_EQ(chosen_by(condition().packed(5, {1})).substr(0, 6), "graph ");
+  LANNER_EXPECT_OUTCOME(chosen_by(condition().bytes(9, "\2")), refused);
+  for (const std::int64_t number : {2, 256, -1})
+    LANNER_EXPECT_OUTCOME(chosen_by(condition().packed(5, {number})), refused);
+  const Message place = Message().bytes(1, "location").bytes(2, "two");
+  LANNER_EXPECT_OUTCOME(chosen_by(condition().message(13, place).integer(14, 1)), refused);
+}
+
 TEST(HostileModel, SparseTensorsStayWithinTheLimits) {
   const auto sparse = [](std::vector<std::int64_t> dims, std::vector<std::int64_t> places) {
     const auto count = static_cast<std::int64_t>(places.size());

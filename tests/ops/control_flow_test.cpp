@@ -1,7 +1,10 @@
 // Control flow, sequences and optionals, from text.
 
+#include <memory>
+
 #include <gtest/gtest.h>
 
+#include "base/limits/account.h"
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/parsed.h"
@@ -204,6 +207,17 @@ TEST(Sequence, splits_tensors) {
             "[f32[1](1), f32[1](2)]");
   LANNER_EXPECT_ERROR(run_items({"split_to_sequence", {x, i64s({4, 2})}}), ErrorCode::invalid_argument,
                       "with 1 left");
+}
+
+TEST(Sequence, memory_of_many_empty_parts_is_bounded) {
+  Limits limits;
+  limits.total_bytes = 1 << 20;
+  const auto account = std::make_shared<Account>(limits);
+  const AccountScope scope(account);
+  const Tensor x = Tensor::allocate(DType::f32, {std::int64_t{1} << 40, 0});
+  LANNER_EXPECT_ERROR(run_items({"split_to_sequence", {x}}), ErrorCode::limit_exceeded, "total_bytes");
+  LANNER_EXPECT_ERROR(run_items({"split_to_sequence", {x, i64s({3}, {})}}), ErrorCode::limit_exceeded,
+                      "total_bytes");
 }
 
 static constexpr std::string_view map_text = R"(

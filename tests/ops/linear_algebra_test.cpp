@@ -23,6 +23,22 @@ TEST(DynamicQuantizeLinear, all_zeros_have_a_scale) {
   EXPECT_EQ(show(some[0]) + show(some[1]) + show(some[2]), "u8[2](0, 255)f32[](1)u8[](51)");
 }
 
+TEST(QuantizedMatmul, each_matrix_of_a_stack_has_its_scales) {
+  const auto bytes = [](std::vector<std::uint8_t> values, Shape shape) {
+    return tensor<std::uint8_t>(std::move(values), std::move(shape));
+  };
+  const Tensor zero = bytes({0}, {}), one = f32s({1}, {});
+  const Tensor row = bytes({1, 2}, {1, 2}), twice = bytes({1, 2, 3, 4, 1, 2, 3, 4}, {2, 2, 2});
+  EXPECT_EQ(
+      show(run({"q_linear_matmul", {row, one, zero, twice, f32s({1, 2, 2, 4}, {2, 1, 2}), zero, one, zero}})),
+      "u8[2, 1, 2](7, 20, 14, 40)");
+  // The stack of the left repeats along another axis of the result.
+  const Tensor left = bytes({1, 1, 1, 1}, {2, 1, 1, 2}), right = bytes({1, 1, 1, 1, 1, 1}, {3, 2, 1});
+  EXPECT_EQ(
+      show(run({"q_linear_matmul", {left, f32s({1, 3}, {2, 1, 1, 1}), zero, right, one, zero, one, zero}})),
+      "u8[2, 3, 1, 1](2, 2, 2, 6, 6, 6)");
+}
+
 TEST(Matmul, broadcasts_stacks) {
   EXPECT_EQ(inferred({"matmul", {"f32[N, 1, 4, K]", "f32[3, K, 5]"}}), "f32[N, 3, 4, 5]");
   EXPECT_EQ(inferred({"matmul", {"f32[K]", "f32[N, K, 5]"}}), "f32[N, 5]");

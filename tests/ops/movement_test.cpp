@@ -167,6 +167,35 @@ TEST(Split, divides_an_axis) {
             std::string::npos);
 }
 
+TEST(Split, parts_after_one_of_unknown_size_are_not_known) {
+  Graph graph(builtin_op_table());
+  graph.symbols["N"];
+  Value* x = graph.add_input("x", Type::parse("f32[N]"));
+  const auto emit = [&](std::string_view op, std::vector<Value*> inputs, AttributeMap map = {}) {
+    return graph.emit(op, inputs, std::move(map), Type{});
+  };
+  Value *all = graph.constant(i64s({10, 20, 30, 40})), *two = graph.constant(i64s({2})),
+        *some = emit("shape", {x}), *rest = emit("sub", {two, some});
+  const auto parts_of = [&](std::vector<Value*> sizes) {
+    const std::vector<Value*> inputs{all, emit("concat", std::move(sizes), axis(0))};
+    Node* node = graph.body().create(graph.ops().get("split"), inputs);
+    for (int i = 0; i < 3; ++i)
+      graph.add_output(graph.unique_name("y"), node->add_output(graph.unique_name("y"), Type{}));
+    return node;
+  };
+  const Node *last = parts_of({two, some, rest}), *middle = parts_of({some, two, rest});
+  infer_types(graph);
+  EXPECT_EQ(middle->output(1)->type.to_string(), "i64[2]");
+  const KnownValues values(graph);
+  const auto known_part = [&](const Node* node, std::size_t i) {
+    const Known& part = values.of(node->output(i));
+    return part.elements ? to_string(*part.elements) : "unknown";
+  };
+  EXPECT_EQ(known_part(last, 0), "[10, 20]");
+  EXPECT_EQ(known_part(last, 2), "unknown");
+  EXPECT_EQ(known_part(middle, 1), "unknown");
+}
+
 TEST(Slice, clamps_as_numpy_does) {
   const Tensor x = i64s({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   const auto slice = [&](std::int64_t start, std::int64_t end, std::int64_t step) {
@@ -213,6 +242,17 @@ TEST(Gather, picks_by_index) {
   LANNER_EXPECT_ERROR(run({"gather_elements", {f32s({1, 2}, {1, 2}), i64s({0, 0}, {2, 1})}, axis(1)}),
                       ErrorCode::invalid_argument, "exceed data");
   EXPECT_EQ(inferred({"gather", {"f32[N, 4]", "i64[2, K]"}}), "f32[2, K, 4]");
+}
+
+TEST(Movement, long_axes_without_elements_are_not_walked) {
+  const Tensor x = Tensor::allocate(DType::f32, {std::int64_t{1} << 40, 2, 0});
+  const std::string same = "f32[1099511627776, 2, 0]()";
+  EXPECT_EQ(show(run({"gather", {x, i64s({1, 0})}, axis(1)})), same);
+  EXPECT_EQ(show(run({"compress", {x, bools({1, 1}, {2})}, axis(1)})), same);
+  EXPECT_EQ(show(run({"unique", {x}, axis(1)})), "f32[1099511627776, 1, 0]()");
+  EXPECT_EQ(show(run({"reverse_sequence", {x, i64s({3, 4})}})), same);
+  LANNER_EXPECT_ERROR(run({"gather", {x, i64s({2})}, axis(1)}), ErrorCode::invalid_argument,
+                      "index 2 out of range for size 2");
 }
 
 /// Reference with one loop over the updates, which are 1, 2 and so on.

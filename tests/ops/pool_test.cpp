@@ -91,6 +91,11 @@ TEST(MaxPool, of_a_nan_is_nan) {
   EXPECT_EQ(show(run({"global_max_pool", {x}})), "f32[1, 1, 1](nan)");
 }
 
+TEST(AveragePool, positions_without_elements_are_not_counted) {
+  const Tensor x = Tensor::allocate(DType::f32, {0, 1, std::int64_t{1} << 40});
+  EXPECT_EQ(show(run({"average_pool", {x}, window({2}, {1}, 0)})), "f32[0, 1, 1099511627775]()");
+}
+
 TEST(AveragePool, padding_counts_only_with_count_include_pad) {
   auto spec = window({2}, {2}, 0);
   spec.set("pads", ints({1, 1}));
@@ -128,6 +133,21 @@ TEST(RoiPool, invalid_image_numbers_are_refused) {
   const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});
   EXPECT_EQ(show(run({"max_roi_pool", {x, f32s({0, 0, 0, 1, 0}, {1, 5})}, shape})), "f32[1, 1, 1, 1](2)");
   EXPECT_THROW(run({"max_roi_pool", {x, f32s({1, 0, 0, 1, 0}, {1, 5})}, shape}), Error);
+}
+
+TEST(Regions, largest_of_a_nan_is_nan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto pooled = attributes({{"pooled_shape", ints({1, 1})}});
+  const auto aligned = attributes({{"mode", std::string("max")}, {"sampling_ratio", std::int64_t{2}}});
+  for (std::size_t place = 0; place < 4; ++place) {
+    std::vector<float> pixels{1, 2, 3, 4};
+    pixels[place] = nan;
+    const Tensor x = f32s(pixels, {1, 1, 2, 2});
+    EXPECT_EQ(show(run({"max_roi_pool", {x, f32s({0, 0, 0, 1, 1}, {1, 5})}, pooled})),
+              "f32[1, 1, 1, 1](nan)");
+    EXPECT_EQ(show(run({"roi_align", {x, f32s({0, 0, 2, 2}, {1, 4}), i64s({0})}, aligned})),
+              "f32[1, 1, 1, 1](nan)");
+  }
 }
 
 TEST(Regions, nan_coordinates_are_outside) {

@@ -79,6 +79,15 @@ TEST(Attention, attends_to_allowed_keys_only) {
   EXPECT_EQ(show(run({"attention", {q, q, v, mask}})), "f32[1, 1, 2, 1](0, 4)");
 }
 
+TEST(Attention, scores_of_nan_are_not_masked) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor q = f32s({nan, 0}, {1, 1, 2, 1}), k = f32s({0, 0}, {1, 1, 2, 1}),
+               v = f32s({2, 4}, {1, 1, 2, 1});
+  EXPECT_EQ(show(run({"attention", {q, k, v}})), "f32[1, 1, 2, 1](nan, 3)");
+  const Tensor mask = bools({0, 0, 1, 1}, {2, 2});
+  EXPECT_EQ(show(run({"attention", {k, k, v, mask}})), "f32[1, 1, 2, 1](0, 3)");
+}
+
 TEST(Attention, infers_packed_heads_and_caches) {
   const auto heads = attributes({{"q_num_heads", std::int64_t{4}}, {"kv_num_heads", std::int64_t{2}}});
   const NodeSpec spec{"attention",

@@ -149,6 +149,24 @@ TEST(RegionStep, RegionsMayBeNested) {
       expect_as_defined(engine, {bools({holds}, {}), i64s({n}, {}), waves({4, 4})});
 }
 
+constexpr std::string_view branch_text = R"(
+graph @main(%c: bool[], %x: f32[2]) -> (%y as "y") {
+  %y: f32[2] = if(%c; %x) ((%a: f32[2]) -> (%t) {
+    %t: f32[2] = neg(%a)
+  }, (%b: f32[2]) -> (%e) {
+    %e: f32[2] = add(%b, %b)
+  })
+})";
+
+TEST(RegionStep, ConditionOfAnyByteButZeroIsTrue) {
+  Tensor condition = bools({1}, {});
+  *static_cast<std::uint8_t*>(condition.data()) = 2;
+  const Engine engine = engine_of(branch_text);
+  Context context = engine.create_context();
+  const auto got = context({{"c", condition}, {"x", f32s({1, 2})}});
+  EXPECT_EQ(show(got.at("y")), "f32[2](-1, -2)");
+}
+
 constexpr std::string_view scan_text = R"(
 graph @main(%x: f32[3, 2], %z: f32[2, 3]) -> (%last as "last", %sums as "sums", %rows as "rows") {
   %zero: f32[2] = constant() {value = f32[2](0.0, 0.0)}

@@ -38,6 +38,10 @@ LANNER_HOST_DEVICE inline RoiExtent roi_extent(const RoiParameters& p, double fi
   return extent;
 }
 
+LANNER_HOST_DEVICE inline double larger_or_nan(double a, double b) {
+  return b > a || b != b ? b : a;
+}
+
 /// The interpolated value of a sample, and the largest of its four weighted pixels.
 struct RoiSample {
   double sum = 0, most = 0;
@@ -59,7 +63,7 @@ LANNER_HOST_DEVICE RoiSample roi_sample(const RoiParameters& p, double y, double
   sample.most = -INFINITY;
   for (const double share : shares) {
     sample.sum += share;
-    if (sample.most < share) sample.most = share;
+    sample.most = larger_or_nan(sample.most, share);
   }
   return sample;
 }
@@ -83,7 +87,7 @@ LANNER_HOST_DEVICE double roi_bin(const RoiParameters& p, const float* box, std:
       const RoiSample sample = roi_sample(p, ys.start + (i + 0.5) * ys.size / ys.samples,
                                           xs.start + (k + 0.5) * xs.size / xs.samples, at);
       sum += sample.sum;
-      if (most < sample.most) most = sample.most;
+      most = larger_or_nan(most, sample.most);
     }
   return p.average ? sum / (static_cast<double>(ys.samples) * xs.samples) : most;
 }

@@ -1,7 +1,9 @@
 // Shapes, slices and arg max.
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include <lanner/error.h>
 
@@ -135,6 +137,19 @@ Value* as_reals(RuleContext& context, Value* value) {
   return context.emit("cast", {value}, with("to", DType::f32));
 }
 
+/// The indices of the largest elements along `axis`, and these elements. Of equal elements Caffe takes the
+/// last first, `top_k` the first: so it gets them in reverse.
+std::pair<Value*, Value*> largest(RuleContext& context, Value* x, std::int64_t axis, std::int64_t count) {
+  Value* reversed = context.emit(
+      "slice", {x, context.ints({-1}), context.ints({INT64_MIN}), context.ints({axis}), context.ints({-1})});
+  Node* top = context.emit_node("top_k", {reversed, context.ints({count})}, with("axis", axis), 2);
+  AttributeMap of_axis = with("start", axis);
+  of_axis.set("end", axis + 1);
+  Value* size = context.emit("shape", {x}, std::move(of_axis));
+  Value* last = context.emit("sub", {size, context.ints({1})});
+  return {as_reals(context, context.emit("sub", {last, top->output(1)})), top->output(0)};
+}
+
 /// Without an axis all dims but the first are flattened into one, and the output has a channel for indices
 /// and one for values.
 void arg_max(RuleContext& context) {
@@ -143,14 +158,12 @@ void arg_max(RuleContext& context) {
   const bool values = context.integer("out_max_val", 0) != 0, along = context.has_attribute("axis");
   Value* x = context.required(0);
   if (!along) x = context.emit("reshape", {x, context.ints({0, -1})});
-  AttributeMap attributes = with("axis", along ? axis_of(context, "axis", 1) : std::int64_t{-1});
-  Node* top = context.emit_node("top_k", {x, context.ints({count})}, std::move(attributes), 2);
-  if (along) return context.set_output(0, values ? top->output(0) : as_reals(context, top->output(1)));
+  const auto [places, tops] = largest(context, x, along ? axis_of(context, "axis", 1) : 1, count);
+  if (along) return context.set_output(0, values ? tops : places);
   const auto channel = [&](Value* value) { return context.emit("unsqueeze", {value, context.ints({1})}); };
-  Value* places = channel(as_reals(context, top->output(1)));
+  Value* indices = channel(places);
   context.set_output(
-      0, values ? context.emit("concat", {places, channel(top->output(0))}, with("axis", std::int64_t{1}))
-                : places);
+      0, values ? context.emit("concat", {indices, channel(tops)}, with("axis", std::int64_t{1})) : indices);
 }
 
 void reduction(RuleContext& context) {

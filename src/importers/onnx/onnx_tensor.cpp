@@ -36,6 +36,16 @@ std::uint64_t parse_number(const TensorRecord& record, const char* key) {
   return value;
 }
 
+/// What reads bools assumes that each byte is 0 or 1.
+template<typename Elements>
+void require_bools(const Elements& elements) {
+  const bool good = std::ranges::all_of(elements, [](auto element) {
+    const auto number = static_cast<std::int64_t>(element);
+    return number == 0 || number == 1;
+  });
+  check(good, ErrorCode::bad_data, "a bool is neither 0 nor 1");
+}
+
 /// Elements of the typed fields, narrowed to the tensor's type.
 template<typename From, typename To>
 void store(const std::vector<From>& from, Tensor& tensor) {
@@ -44,6 +54,7 @@ void store(const std::vector<From>& from, Tensor& tensor) {
 }
 
 void store_integers(const TensorRecord& record, Tensor& tensor) {
+  if (tensor.dtype() == DType::boolean) require_bools(record.integers);
   switch (bit_width(tensor.dtype())) {
   case 64:
     return store<std::int64_t, std::uint64_t>(record.integers, tensor);
@@ -86,6 +97,7 @@ void TensorReader::charge(std::uint64_t bytes) {
 /// A view where the elements are aligned, else a copy.
 Tensor TensorReader::view_or_copy(std::span<const std::byte> bytes, DType type, const Shape& shape,
                                   std::shared_ptr<const void> owner) {
+  if (type == DType::boolean) require_bools(bytes);
   const std::size_t alignment = std::max<std::size_t>(bit_width(type) / 8, 1);
   if (owner && reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment == 0)
     return Tensor::wrap(const_cast<std::byte*>(bytes.data()), type, shape, std::move(owner));

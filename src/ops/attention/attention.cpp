@@ -8,6 +8,7 @@
 #include "ops/definition/rows.h"
 #include "ops/definition/strided.h"
 #include "ops/definition/visit.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
@@ -170,10 +171,10 @@ static ScoreBias read_bias(const KernelContext& context, const Shape& scores) {
   return bias;
 }
 
-/// Softmax of a row, zero where every score is minus infinity.
+/// Softmax of a row: zeros where every score is minus infinity, NaN where one is NaN.
 static void normalize_scores(std::span<double> row) {
   double most = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (const double score : row) most = std::max(most, score);
+  for (const double score : row) most = Maximum{}(most, score);
   for (double& score : row) {
     score = std::isinf(most) && most < 0 ? 0 : std::exp(score - most);
     sum += score;

@@ -139,7 +139,7 @@ bool read_condition(const Tensor& tensor, std::string_view what) {
   check(tensor.dtype() == DType::boolean && tensor.elements() == 1, ErrorCode::invalid_argument,
         "{} is {} of shape {}, expected one bool", what, to_string(tensor.dtype()),
         tensor.shape().to_string());
-  return tensor.as<bool>()[0];
+  return *static_cast<const std::uint8_t*>(tensor.data()) != 0; // A caller's tensor may hold any byte.
 }
 
 } // namespace lanner::ops

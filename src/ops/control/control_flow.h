@@ -46,7 +46,7 @@ ScanPlan plan_scan(const AttributeMap& attributes, std::size_t inputs, std::size
 /// is.
 Item sequence_of(std::vector<Item> items);
 
-/// Reads one boolean.
+/// Reads one boolean: every byte but 0 is true.
 bool read_condition(const Tensor& tensor, std::string_view what);
 
 } // namespace lanner::ops

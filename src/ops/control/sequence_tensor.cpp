@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/limits/account.h"
+#include "base/limits/counted_vector.h"
 #include "ops/control/control_flow.h"
 #include "ops/definition/strided.h"
 #include "ops/table/arguments.h"
@@ -37,16 +39,18 @@ static void infer_split_to_sequence(InferContext& context) {
 }
 
 /// Sizes of the parts, given by a scalar or a list.
-static std::vector<std::int64_t> part_sizes(const KernelContext& context, std::int64_t size) {
-  if (!context.has(1)) return std::vector<std::int64_t>(static_cast<std::size_t>(size), 1);
-  std::vector<std::int64_t> sizes = read_integers(context.input(1), "split");
+static CountedVector<std::int64_t> part_sizes(const KernelContext& context, std::int64_t size) {
+  if (!context.has(1)) return CountedVector<std::int64_t>(static_cast<std::size_t>(size), 1);
+  const std::vector<std::int64_t> given = read_integers(context.input(1), "split");
   if (context.input(1).rank() == 0) {
-    const std::int64_t chunk = sizes[0];
+    const std::int64_t chunk = given[0];
     check(chunk > 0, ErrorCode::invalid_argument, "split_to_sequence: parts of size {}", chunk);
-    sizes.clear();
-    for (std::int64_t left = size; left > 0; left -= chunk) sizes.push_back(std::min(left, chunk));
-    return sizes;
+    const std::int64_t rest = size % chunk;
+    CountedVector<std::int64_t> equal(static_cast<std::size_t>(size / chunk + (rest > 0 ? 1 : 0)), chunk);
+    if (rest > 0) equal.back() = rest;
+    return equal;
   }
+  const CountedVector<std::int64_t> sizes(given.begin(), given.end());
   std::int64_t left = size;
   for (const std::int64_t part : sizes) {
     check(part >= 0 && part <= left, ErrorCode::invalid_argument,
@@ -65,6 +69,7 @@ static void run_split_to_sequence(KernelContext& context) {
   Walk source = dense_walk(input.shape());
   std::vector<Item> items;
   for (const std::int64_t size : part_sizes(context, input.shape()[axis])) {
+    check_deadline();
     Shape shape = input.shape();
     shape[axis] = size;
     Tensor part = Tensor::allocate(input.dtype(), shape);

@@ -28,6 +28,7 @@ static void run_gather(KernelContext& context) {
       view_axis(data.shape(), resolve_axis(context.attributes().integer("axis", 0), data.rank()));
   std::vector<std::int64_t> indices = read_integers(context.input(1), "indices");
   for (std::int64_t& index : indices) index = resolve_index(index, view.size);
+  if (out.elements() == 0) return; // The outer dims may have any size.
   const RunCopy copy_run(data.dtype());
   std::int64_t at = 0;
   for (std::int64_t outer = 0; outer < view.outer; ++outer) {

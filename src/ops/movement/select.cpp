@@ -81,6 +81,7 @@ static void run_compress(KernelContext& context) {
     if (condition[i]) kept.push_back(static_cast<std::int64_t>(i));
   shape[axis] = static_cast<std::int64_t>(kept.size());
   Tensor& out = context.allocate(0, input.dtype(), shape);
+  if (out.elements() == 0) return; // The outer dims may have any size.
   const RunCopy copy_run(input.dtype());
   std::int64_t at = 0;
   for (std::int64_t outer = 0; outer < view.outer; ++outer) {

@@ -45,15 +45,18 @@ static void infer_split(InferContext& context) {
   const std::size_t axis = resolve_axis(context.attributes().integer("axis", 0), input.rank());
   const auto sizes = part_sizes(context, input.dims()[axis]);
   const auto elements = input.rank() == 1 ? known_elements(context, 0) : std::nullopt;
+  bool located = elements.has_value(); // Where a part begins is unknown behind one of unknown size.
   std::size_t begin = 0;
   for (std::size_t i = 0; i < context.outputs(); ++i) {
     Dims dims = input.dims();
     dims[axis] = sizes ? (*sizes)[i] : context.fresh("split", input.dims()[axis]);
     const Type type = input.with_dims(dims);
     context.set_output(i, type);
-    if (!elements || !type.is_static()) continue;
+    located = located && type.is_static();
+    if (!located) continue;
     const auto count = static_cast<std::size_t>(type.shape().elements());
-    if (begin + count > elements->size()) continue;
+    located = count <= elements->size() - begin;
+    if (!located) continue;
     const auto first = elements->begin() + static_cast<std::ptrdiff_t>(begin);
     set_known_elements(context, i, type, Dims(first, first + static_cast<std::ptrdiff_t>(count)));
     begin += count;

@@ -44,6 +44,7 @@ struct Slices {
 
   /// Negative, zero or positive if slice a comes before, equals or comes after slice b.
   int compare(std::int64_t a, std::int64_t b) const {
+    if (elements.empty()) return 0; // The outer dims may have any size.
     for (std::int64_t outer = 0; outer < view.outer; ++outer) {
       for (std::int64_t inner = 0; inner < view.inner; ++inner) {
         const T& x = elements[static_cast<std::size_t>((outer * view.size + a) * view.inner + inner)];
@@ -70,7 +71,8 @@ Groups group_slices(const Slices<T>& slices) {
   CountedVector<std::int64_t> order(static_cast<std::size_t>(slices.view.size));
   std::iota(order.begin(), order.end(), 0);
   PacedDeadline look;
-  const auto steps = static_cast<std::uint64_t>(slices.view.outer * slices.view.inner);
+  const auto steps = std::max<std::uint64_t>(
+      static_cast<std::uint64_t>(slices.view.outer) * static_cast<std::uint64_t>(slices.view.inner), 1);
   std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
     look(steps);
     return slices.compare(a, b) < 0;
@@ -134,8 +136,9 @@ static void run_unique(KernelContext& context) {
   shape[axis] = static_cast<std::int64_t>(groups.first.size());
   Tensor& out = context.allocate(0, input.dtype(), shape);
   const RunCopy copy_run(input.dtype());
+  const std::int64_t outers = out.elements() == 0 ? 0 : view.outer;
   std::int64_t at = 0;
-  for (std::int64_t outer = 0; outer < view.outer; ++outer) {
+  for (std::int64_t outer = 0; outer < outers; ++outer) {
     for (const std::int64_t slice : groups.first) {
       copy_run(out.data(), at, input.data(), (outer * view.size + slice) * view.inner, view.inner);
       at += view.inner;

@@ -39,7 +39,7 @@ static ChannelStatistics channel_statistics(std::span<const T> x, const AxisView
   const double count = static_cast<double>(view.outer * view.inner);
   const auto sum_over = [&](std::int64_t c, auto&& term) {
     double sum = 0;
-    for (std::int64_t n = 0; n < view.outer; ++n) {
+    for (std::int64_t n = 0; !x.empty() && n < view.outer; ++n) { // The batch may have any size.
       const T* plane = x.data() + (n * view.size + c) * view.inner;
       for (std::int64_t i = 0; i < view.inner; ++i) sum += term(static_cast<double>(plane[i]));
     }

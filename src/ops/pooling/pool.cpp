@@ -117,9 +117,10 @@ static void run_max_pool(KernelContext& context) {
 }
 
 /// The number of taps inside the image for each position along one axis.
-static std::vector<double> axis_window_sizes(const Window& window, std::size_t axis) {
+static CountedVector<double> axis_window_sizes(const Window& window, std::size_t axis) {
   const std::int64_t dilation = window.dilations[axis], last = window.kernel[axis] - 1;
-  std::vector<double> sizes;
+  CountedVector<double> sizes;
+  sizes.reserve(static_cast<std::size_t>(window.positions[axis]));
   for (std::int64_t p = 0; p < window.positions[axis]; ++p) {
     const std::int64_t begin = p * window.strides[axis] - window.begin[axis]; // of the window in the image
     const std::int64_t first = begin >= 0 ? 0 : (-begin + dilation - 1) / dilation;
@@ -140,7 +141,7 @@ static CountedVector<double> window_sizes(Window window, bool count_padding) {
   }
   CountedVector<double> sizes(1, 1.0);
   for (std::size_t d = 0; d < window.image.size(); ++d) {
-    const std::vector<double> axis = axis_window_sizes(window, d);
+    const CountedVector<double> axis = axis_window_sizes(window, d);
     CountedVector<double> larger;
     larger.reserve(sizes.size() * axis.size());
     for (const double outer : sizes)
@@ -170,6 +171,7 @@ static void sum_pool(KernelContext& context, const Window& window, Term&& term, 
 static void run_average_pool(KernelContext& context) {
   const Tensor& y = context.output(0);
   const Window window = pool_window(context.attributes(), context.input(0).shape(), y.shape());
+  if (y.elements() == 0) return; // There may be any number of positions along an axis.
   const CountedVector<double> sizes = window_sizes(window, context.attributes().flag("count_include_pad"));
   visit_compute(y.dtype(), [&]<typename T>(Tag<T>) {
     sum_pool<T>(

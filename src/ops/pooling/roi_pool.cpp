@@ -8,6 +8,7 @@
 #include "device/parallel.h"
 #include "ops/definition/rows.h"
 #include "ops/definition/visit.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
@@ -71,7 +72,7 @@ static double most_of(const double* plane, std::int64_t width, const PixelRange&
   if (ys.first >= ys.last || xs.first >= xs.last) return 0;
   double most = -std::numeric_limits<double>::infinity();
   for (std::int64_t y = ys.first; y < ys.last; ++y)
-    for (std::int64_t x = xs.first; x < xs.last; ++x) most = std::max(most, plane[y * width + x]);
+    for (std::int64_t x = xs.first; x < xs.last; ++x) most = Maximum{}(most, plane[y * width + x]);
   return most;
 }
 
@@ -236,7 +237,7 @@ static void align_bin(const Lanes* image, std::int64_t width, std::span<const Sa
     if constexpr (average)
       value += share;
     else
-      value = value < share ? share : value;
+      value = (share > value) | (share != share) ? share : value; // NaN is the largest.
   };
   for (const Sample& y : ys)
     for (const Sample& x : xs) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/check.h"
 #include "ops/convolution/convolution.h"
 #include "ops/definition/visit.h"
@@ -111,14 +113,19 @@ static void run_q_linear_matmul(KernelContext& context) {
   const Tensor sums = product_of(shifted_left(a, &context.input(2)), shifted_right(b, &context.input(5)),
                                  y.shape(), context.threads());
   const double y_scale = read_real(context.input(6), "y_scale");
-  const std::int64_t rows = a.rank() > 1 ? a.shape()[a.rank() - 2] : 1;
-  const auto columns = static_cast<std::size_t>(b.rank() > 1 ? b.shape().back() : 1);
   if (sums.elements() == 0) return;
-  const std::vector<double> a_scale = scales_of(context.input(1), rows, "a_scale");
-  const std::vector<double> b_scale =
-      scales_of(context.input(4), static_cast<std::int64_t>(columns), "b_scale");
+  const auto product = MatrixProduct::read(a.shape(), b.shape());
+  const std::vector<double> a_scale = scales_of(context.input(1), product.rows, "a_scale");
+  const std::vector<double> b_scale = scales_of(context.input(4), product.columns, "b_scale");
+  const std::int64_t depth = std::max<std::int64_t>(product.depth, 1);
+  // Rows and columns are counted over all matrices of their stack.
   const auto scale = [&](std::size_t i) {
-    return a_scale[i / columns % a_scale.size()] * b_scale[i % columns % b_scale.size()] / y_scale;
+    const auto at = static_cast<std::int64_t>(i), line = at / product.columns;
+    const auto matrix = static_cast<std::size_t>(line / product.rows);
+    const std::int64_t row = product.a_starts[matrix] / depth + line % product.rows,
+                       column = product.b_starts[matrix] / depth + at % product.columns;
+    return a_scale[static_cast<std::size_t>(row) % a_scale.size()] *
+           b_scale[static_cast<std::size_t>(column) % b_scale.size()] / y_scale;
   };
   requantize(sums.as<double>(), scale, read_real(context.input(7), "y_zero_point"), context.output(0));
 }

@@ -421,6 +421,7 @@ static Tensor resample(const Tensor& x, const AxisPlan& plan, int threads) {
 // tf_crop_and_resize sets outputs outside the input to one value.
 template<typename T>
 static void extrapolate(Tensor& y, const AxisPlan& plan, double value) {
+  if (y.elements() == 0) return; // The dims may have any size.
   const AxisView view = view_axis(y.shape(), plan.axis.axis);
   for (std::int64_t row = 0; row < view.outer * view.size; ++row) {
     if (!plan.is_outside(static_cast<std::size_t>(row % view.size))) continue;
