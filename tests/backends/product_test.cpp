@@ -207,6 +207,16 @@ TEST(Product, takes_one_value_twice) {
                  {"onednn/matmul", "onednn/inner_product"});
 }
 
+/// A step reads its operand as a whole value: a slice of a larger one is not taken where it is both.
+TEST(Product, takes_no_slice_that_a_step_reads_too) {
+  expect_offered(
+      check_tactics("graph @g(%x: f32[4, 32]) -> (%y: f32[*] as \"y\") {\n"
+                    "%w: f32[32, 32] = constant() {value = random(f32[32, 32], seed = 3, std = 0.2)}\n"
+                    "%y: f32[*] = fused(%x, %w) {kind = \"t\"} ((%i: f32[4, 32], %j: f32[32, 32]) -> (%r) {\n"
+                    "%p: f32[*] = matmul(%i, %j)\n%r: f32[*] = add(%p, %i)\n})\n}"),
+      {"cpu/gemm"});
+}
+
 /// Three layers of 33, 40, 24 and 7 columns as one node; `last` computes %y3 from %p3.
 std::string three_layers(const std::string& rows, const std::string& last) {
   return "graph @g(%x: f32[" + rows +

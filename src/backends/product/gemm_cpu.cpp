@@ -113,7 +113,11 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
     // A single stride describes the rows.
     if (product.a.shape().rank() == 2 && product.result.rank() == 2) {
       tactic.strided_inputs.assign(node.inputs().size(), {});
-      tactic.strided_inputs[product.a.index] = AxisSet::all();
+      // Steps read their operands as whole values.
+      const bool also_operand = std::ranges::any_of(gemm->steps, [&](const RowStep& step) {
+        return step.operand.is_input() && step.operand.index == product.a.index;
+      });
+      if (!also_operand) tactic.strided_inputs[product.a.index] = AxisSet::all();
       tactic.strided_outputs = {AxisSet::all()};
     }
     tactic.estimate = seconds_on(threads, product, target);
