@@ -1,14 +1,18 @@
 // Generated sources of column reductions and pools, run on the host and compared with their definitions in
-// double.
+// double; numbers that any generated source stores as integers.
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <lanner/tensor.h>
+
+#include "backends/cuda/source_text.h"
 #include "backends/cuda_sources.h"
 #include "backends/movement/box_plan.h"
 #include "backends/pooling/pool_source.h"
@@ -258,6 +262,43 @@ TEST(CudaPoolPack, non_contiguous_channels_have_none) {
   p.source[1] = 1;
   p.target[1] = 9;
   EXPECT_FALSE(pool_pack(p, DType::f16));
+}
+
+class CudaStore : public CudaSources {};
+
+TEST_F(CudaStore, IntegersAreThoseOfACopiedTensor) {
+  const std::vector<float> values{0,
+                                  -1,
+                                  -1.5F,
+                                  127.9F,
+                                  200,
+                                  256,
+                                  70000,
+                                  1e10F,
+                                  -1e10F,
+                                  1e20F,
+                                  -1e20F,
+                                  static_cast<float>(infinity),
+                                  static_cast<float>(-infinity),
+                                  static_cast<float>(nan)};
+  const auto count = static_cast<std::int64_t>(values.size());
+  const Tensor from = Tensor::from<float>(values, {count});
+  for (const DType type :
+       {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64}) {
+    const std::string source =
+        fmt::format("{0}extern \"C\" __global__ void stored(const float* x, {1}* y) {{\n"
+                    "  y[threadIdx.x] = Store<{1}>::of(x[threadIdx.x]);\n}}\n",
+                    prelude(), type_name(type));
+    add(source, "stored", [&, type](std::size_t kernel) {
+      Tensor want = Tensor::allocate(type, {count}), got = Tensor::zeros(type, {count});
+      copy_tensor(from, want);
+      void *x = const_cast<void*>(from.data()), *y = got.data();
+      std::vector<void*> arguments{&x, &y};
+      ASSERT_TRUE(kernels.run(kernel, 1, static_cast<int>(count), arguments));
+      EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << to_string(type);
+    });
+  }
+  run_all();
 }
 
 } // namespace

@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cuda/cuda_backend.h"
 #include "backends/index_texts.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/nvrtc.h"
+#include "graph/parsed.h"
 
 namespace lanner {
 namespace {
@@ -361,6 +363,21 @@ INSTANTIATE_TEST_SUITE_P(
         "2, 9)}\n%y: f32[*] = pad(%x, %s) {mode = \"wrap\"}\n}"));
 
 INSTANTIATE_TEST_SUITE_P(indices, CudaKernels, testing::ValuesIn(test::index_texts));
+
+/// Left to the definitions, which report them: kernels would read or write outside of the data.
+class CudaIndexRefusals : public CudaKernels {};
+TEST_P(CudaIndexRefusals, name_the_shapes) {
+  const auto graph = test::parsed(fmt::format("graph @g{}", GetParam()));
+  Target target;
+  target.device = {DeviceKind::cuda, 0};
+  const TacticList list = cuda::backend().tactics(*graph->body().nodes().back(), target);
+  EXPECT_TRUE(list.tactics.empty());
+  EXPECT_NE(list.reason.find("the indices exceed the data, or the updates differ in shape"),
+            std::string::npos)
+      << list.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(indices, CudaIndexRefusals, testing::ValuesIn(test::refused_index_texts));
 
 INSTANTIATE_TEST_SUITE_P(regions, CudaKernels, testing::ValuesIn(test::region_texts));
 

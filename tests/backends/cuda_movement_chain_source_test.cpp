@@ -9,6 +9,7 @@
 #include "backends/movement/movement_chain.h"
 #include "backends/movement_chain_cases.h"
 #include "backends/tactic_check.h"
+#include "graph/parsed.h"
 
 namespace lanner {
 namespace {
@@ -81,6 +82,21 @@ TEST(MovementChain, FewerThanTwoMovementsAreNoChain) {
     const NodeCase node_case = make_case(fused("f32", "[4, 6]", "[4, 2]", ops));
     EXPECT_FALSE(cuda::movement_chain_of(Group::of(*node_case.node))) << ops;
   }
+}
+
+/// Its elements have offsets of more than 32 bits, though the result is small.
+TEST(MovementChain, LargeResultsInBetweenAreNoChain) {
+  const auto chain_of = [](const std::string& size, const std::string& sum) {
+    const std::string text = "graph @g(%x: u8[" + size +
+                             "]) -> (%y: u8[1] as \"y\") {\n%y: u8[1] = fused(%x) {kind = \"t\"} ((%a: u8[" +
+                             size + "]) -> (%r) {\n" + test::integers("zero", "0", 1) +
+                             test::integers("one", "1", 1) + "%c: u8[" + sum +
+                             "] = concat(%a, %a, %a) {axis = 0}\n%r: u8[1] = slice(%c, %zero, %one)\n})\n}";
+    const auto graph = test::parsed(text);
+    return cuda::movement_chain_of(Group::of(*graph->body().nodes().back()));
+  };
+  EXPECT_TRUE(chain_of("2000", "6000"));
+  EXPECT_FALSE(chain_of("2000000000", "6000000000"));
 }
 
 } // namespace

@@ -10,11 +10,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cuda/families.h"
 #include "backends/product/matrix_tiles.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/nvrtc.h"
+#include "graph/parsed.h"
 
 namespace lanner {
 namespace {
@@ -85,6 +87,21 @@ TEST(MatrixTiles, SourcesCompile) {
       for (const auto& one : cuda::matrix_plans(problem, {capability, 100}))
         EXPECT_FALSE(cuda::compile(cuda::matrix_source(one.plan), capability).empty());
     }
+}
+
+/// Offsets of taps have 32 bits, which sizes below that limit do not imply.
+TEST(OwnConv, WindowsOfMoreThan31BitsAreRefused) {
+  const auto reason_of = [](const char* attributes) {
+    const auto graph =
+        test::parsed(fmt::format("graph @g(%x: f16[1, 8, 135], %w: f16[8, 8, 300]) -> (%y: f16[1, 8, 2] as "
+                                 "\"y\") {{\n%y: f16[1, 8, 2] = conv(%x, %w) {{{}}}\n}}",
+                                 attributes));
+    const Node& node = *graph->body().nodes().back();
+    Target target;
+    target.device = {DeviceKind::cuda, 0};
+    return cuda::own_conv_family.named(node, Group::of(node), target).reason;
+  };
+  EXPECT_EQ(reason_of("dilations = [7182220], pads = [0, 2147483647]"), "sizes exceed 31 bits");
 }
 
 std::string missing() {

@@ -31,6 +31,18 @@ inline constexpr const char* index_texts[] = {
     "%y: f32[*] = scatter_elements(%x, %i, %u) {axis = 1}\n"
     "}"};
 
+/// Of these the definitions reject the shapes when they run.
+inline constexpr const char* refused_index_texts[] = {
+    "(%x: f32[4, 2], %i: i64[4, 3]) -> (%y: f32[4, 3] as \"y\") {\n"
+    "%y: f32[4, 3] = gather_elements(%x, %i)\n"
+    "}",
+    "(%x: f32[4, 2], %i: i64[2, 3], %u: f32[2, 3]) -> (%y: f32[4, 2] as \"y\") {\n"
+    "%y: f32[4, 2] = scatter_elements(%x, %i, %u)\n"
+    "}",
+    "(%x: f32[4, 2], %i: i64[4, 2], %u: f32[1, 2]) -> (%y: f32[4, 2] as \"y\") {\n"
+    "%y: f32[4, 2] = scatter_elements(%x, %i, %u)\n"
+    "}"};
+
 inline constexpr const char* region_texts[] = {
     "(%x: f32[2, 5, 9, 7]) -> (%y: f32[*] as \"y\") {\n"
     "%b: f32[4, 4] = constant() {value = f32[4, 4](0.0, 0.0, 6.5, 8.5, 2.25, 1.5, 3.0, 9.0, -3.0, -2.0, "

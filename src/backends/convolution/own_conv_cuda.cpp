@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/convolution/convolution_window.h"
+#include "backends/cuda/bounds.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/own_kernels.h"
 #include "backends/cuda/storage.h"
@@ -34,7 +35,8 @@ bool fits(const OwnConv& conv) {
   return conv.input.elements() < largest && conv.output.elements() < largest &&
          conv.filter.elements() < largest && std::ranges::all_of(conv.window.strides, small) &&
          std::ranges::all_of(conv.window.dilations, small) && std::ranges::all_of(conv.window.begin, small) &&
-         std::ranges::all_of(conv.window.kernel, small) && std::ranges::all_of(conv.window.image, small);
+         std::ranges::all_of(conv.window.kernel, small) && std::ranges::all_of(conv.window.image, small) &&
+         within_library_bounds(conv.window);
 }
 
 /// Groups of several channels each; for one channel other kernels are faster.
@@ -185,6 +187,10 @@ std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
   check_taken(conv.has_value(), p, reason);
   std::vector<std::size_t> inputs;
   const MatrixProblem problem = problem_of(*conv, p.tactic, inputs);
+  // Windows are found by offsets of 31 bits in the value that the image may be a part of.
+  const std::int64_t pixels = conv->input.elements() / conv->input[channel_axis];
+  check_taken(!problem.window || pixels <= largest / problem.window->pixel, p,
+              "the image lies within a value that exceeds 31 bits");
   return matrix_kernel(p, problem, std::move(inputs));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Limits on what cuDNN and cuBLASLt are asked for: their descriptors take 64 bits, but their kernels keep
-// sizes, strides along an axis and window extents in 32.
+// sizes, strides along an axis and window extents in 32. So do kernels of the project.
 
 #include <algorithm>
 #include <cstdint>

@@ -45,6 +45,26 @@ __device__ inline float erf_of_halves(float x) {
   return copysignf(fmaf(-sum * t, power, 1.0f), x);
 }
 template<typename T> struct Store { static __device__ inline T of(float x) { return static_cast<T>(x); } };
+// As truncated() of tensor/truncate.h.
+template<typename T> __device__ inline T whole(float x) {
+  if (sizeof(T) < 4) return static_cast<T>(whole<long long>(x));
+  constexpr bool negative = static_cast<T>(-1) < static_cast<T>(0);
+  constexpr int digits = 8 * sizeof(T) - negative;
+  constexpr T most = static_cast<T>(~0ull >> (64 - digits));
+  const float end = 2.0f * static_cast<float>(1ull << (digits - 1)), least = negative ? -end : 0.0f;
+  if (x != x) return 0;
+  if (x <= least) return negative ? static_cast<T>(-most - 1) : static_cast<T>(0);
+  return x >= end ? most : static_cast<T>(x);
+}
+template<typename T> struct StoreWhole { static __device__ inline T of(float x) { return whole<T>(x); } };
+template<> struct Store<signed char> : StoreWhole<signed char> {};
+template<> struct Store<unsigned char> : StoreWhole<unsigned char> {};
+template<> struct Store<short> : StoreWhole<short> {};
+template<> struct Store<unsigned short> : StoreWhole<unsigned short> {};
+template<> struct Store<int> : StoreWhole<int> {};
+template<> struct Store<unsigned> : StoreWhole<unsigned> {};
+template<> struct Store<long long> : StoreWhole<long long> {};
+template<> struct Store<unsigned long long> : StoreWhole<unsigned long long> {};
 template<> struct Store<bool> { static __device__ inline bool of(float x) { return x != 0.0f; } };
 template<> struct Store<half_t> { static __device__ inline half_t of(float x) { return to_half(x); } };
 template<> struct Store<bf16_t> { static __device__ inline bf16_t of(float x) { return to_bf16(x); } };

@@ -1,5 +1,5 @@
 // gather, gather_elements and scatter_elements. The definitions reject an index out of range; here it reads
-// 0, and its update is dropped.
+// 0, and its update is dropped. Shapes that the definitions reject are declined, so that these report them.
 
 #include <algorithm>
 
@@ -17,14 +17,28 @@ bool picks(const Node& node) {
   return node.kind() == "gather" || node.kind() == "gather_elements";
 }
 
+/// Whether indices, and updates of the same shape, exceed the data only along the axis.
+bool lies_inside(const Node& node) {
+  const Shape data = node.input(0)->type.shape(), indices = node.input(1)->type.shape();
+  if (indices.rank() != data.rank()) return false;
+  if (!picks(node) && node.input(2)->type.shape() != indices) return false;
+  const std::size_t axis = ops::resolve_axis(node.attributes.integer("axis", 0), data.rank());
+  for (std::size_t d = 0; d < data.rank(); ++d)
+    if (d != axis && indices[d] > data[d]) return false;
+  return true;
+}
+
 bool takes(const Node& node, std::string& reason) {
   if (!picks(node) && node.kind() != "scatter_elements") return false;
   const Type &data = node.input(0)->type, &indices = node.input(1)->type;
   const bool integers = indices.dtype() == DType::i64 || indices.dtype() == DType::i32;
   const bool replaces = node.attributes.string("reduction", "none") == "none";
-  if (is_real(data.dtype()) && integers && replaces && data.rank() > 0 && data.rank() <= max_index_axes)
-    return true;
-  reason = node.kind() + ": supports i64 or i32 indices into floating-point data, without a reduction";
+  if (!is_real(data.dtype()) || !integers || !replaces || data.rank() == 0 || data.rank() > max_index_axes) {
+    reason = node.kind() + ": supports i64 or i32 indices into floating-point data, without a reduction";
+    return false;
+  }
+  if (node.kind() == "gather" || lies_inside(node)) return true;
+  reason = node.kind() + ": the indices exceed the data, or the updates differ in shape";
   return false;
 }
 
@@ -111,6 +125,8 @@ std::unique_ptr<Kernel> prepare_gather(const Node& node, const Gpu& gpu, std::si
 std::unique_ptr<Kernel> index_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   const Node& node = p.node;
+  std::string reason;
+  check_taken(takes(node, reason), p, reason);
   const std::size_t element =
       bit_width(p.tactic.outputs.at(0).dtype.value_or(node.output()->type.dtype())) / 8;
   if (node.kind() == "gather") return prepare_gather(node, gpu, element);

@@ -54,7 +54,8 @@ private:
   bool add(const GroupOp& op) {
     ChainOp made;
     made.shape = op.type().shape();
-    if (made.shape.rank() > most_axes) return false;
+    // Coordinates have 32 bits.
+    if (made.shape.rank() > most_axes || made.shape.elements() > INT32_MAX) return false;
     std::size_t read = 1;
     if (op.kind() == "transpose") {
       made.kind = Kind::transpose;

@@ -1,5 +1,7 @@
 // The operator `preprocess_images`: a batch in one launch, whatever the sizes of its images.
 
+#include <cstdint>
+
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/picture/picture_storages.h"
@@ -32,6 +34,7 @@ public:
     DevicePictures all = all_;
     all.pictures = static_cast<const unsigned char*>(launch.inputs[0]);
     all.out = launch.outputs[0];
+    all.words = all.words && reinterpret_cast<std::uintptr_t>(all.out) % 4 == 0;
     function_.launch(all, count_, launch.stream);
   }
 
