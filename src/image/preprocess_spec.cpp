@@ -11,6 +11,7 @@
 #include <lanner/nearest.h>
 
 #include "base/check.h"
+#include "base/text/decimal.h"
 #include "base/text/joined.h"
 #include "base/text/json.h"
 
@@ -184,15 +185,10 @@ Preprocess Preprocess::preset(std::string_view name) {
 
 namespace {
 
-// The shortest decimal that reads back as the same float.
-double shortest(float value) {
-  return std::stod(fmt::format("{}", value));
-}
-
 template<std::size_t N>
-std::array<double, N> shortest(const std::array<float, N>& values) {
+std::array<double, N> shortest_decimals(const std::array<float, N>& values) {
   std::array<double, N> result;
-  std::transform(values.begin(), values.end(), result.begin(), [](float value) { return shortest(value); });
+  std::transform(values.begin(), values.end(), result.begin(), shortest_decimal);
   return result;
 }
 
@@ -209,10 +205,10 @@ std::string Preprocess::to_json() const {
   object["quarter_turns"] = quarter_turns;
   object["resize"] = resize_names[static_cast<std::size_t>(resize)];
   object["fit"] = fit_names[static_cast<std::size_t>(fit)];
-  object["range"] = shortest(range);
-  object["mean"] = shortest(mean);
-  object["std"] = shortest(std);
-  object["pad_value"] = shortest(pad_value);
+  object["range"] = shortest_decimals(range);
+  object["mean"] = shortest_decimals(mean);
+  object["std"] = shortest_decimals(std);
+  object["pad_value"] = shortest_decimal(pad_value);
   object["shorter_side"] = shorter_side;
   object["longer_side"] = longer_side;
   object["multiple"] = multiple;

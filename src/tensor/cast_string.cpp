@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/text/decimal.h"
 #include "tensor/element_codec.h"
 
 namespace lanner {
@@ -38,7 +39,7 @@ bool parse_whole(std::string_view text, T& value) {
 bool parse_double(std::string_view text, double& value) {
   const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (stop != text.data() + text.size()) return false;
-  if (status == std::errc::result_out_of_range) value = std::strtod(std::string(text).c_str(), nullptr);
+  if (status == std::errc::result_out_of_range) value = beyond_range(text);
   return status != std::errc::invalid_argument;
 }
 

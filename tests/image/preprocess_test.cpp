@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comma_locale.h"
 #include "expect_error.h"
 #include "image/reference.h"
 
@@ -338,6 +339,14 @@ TEST(Preprocess, JsonRoundTrip) {
   LANNER_EXPECT_ERROR(Preprocess::from_json("{\"dtype\": \"complex\"}"), ErrorCode::bad_data, "dtype");
   refuse("{\"preset\": \"resnet\"}", "imagenet-tf");
   refuse("{\"preset\": 3}", "preset is 3");
+}
+
+TEST(Preprocess, JsonDoesNotDependOnTheLocale) {
+  const Preprocess spec = Preprocess::preset("imagenet");
+  const std::string text = spec.to_json();
+  LANNER_WITH_DECIMAL_COMMA();
+  EXPECT_EQ(spec.to_json(), text);
+  EXPECT_EQ(Preprocess::from_json(text), spec);
 }
 
 TEST(Preprocess, JsonFieldsOverrideAPreset) {

@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <lanner/cancel.h>
 #include <lanner/error.h>
 #include <lanner/evaluation.h>
 
+#include "base/limits/account.h"
+#include "expect_error.h"
 #include "tasks/evaluation/runs.h"
 #include "tasks/evaluation/yolo_names.h"
 #include "temporary_folder.h"
@@ -78,6 +81,18 @@ TEST(EvaluationData, FoldersAreClasses) {
   EXPECT_NE(message_of(folder.path() / "none", task).find("no such file or folder"), std::string::npos);
 }
 
+TEST(EvaluationData, NumberedFoldersAreInTheOrderOfTheirNumbers) {
+  const TemporaryFolder folder;
+  for (const char* name : {"1/a.png", "2/b.png", "3/c.png"}) write(folder.path() / name, "x");
+  const Task task = task_of(TaskKind::classify);
+  const Dataset data = Dataset::open(folder.path(), task);
+  ASSERT_EQ(data.size(), 3u);
+  EXPECT_EQ(data.truth(0, 1, 1).label, 0);
+  EXPECT_EQ(data.truth(2, 1, 1).label, 2);
+  write(folder.path() / "10/d.png", "x");
+  EXPECT_NE(message_of(folder.path(), task).find("numbers that sort differently as text"), std::string::npos);
+}
+
 nlohmann::json small_coco() {
   return nlohmann::json::parse(R"({"images": [{"id": 7, "file_name": "b.png", "width": 20, "height": 10},
       {"id": 3, "file_name": "a.png"}],
@@ -106,6 +121,47 @@ TEST(EvaluationData, CocoIsRead) {
             1); // In the order of ids.
   Task pose = task_of(TaskKind::pose, {"cat", "dog"});
   EXPECT_EQ(Dataset::open(file, pose).truth(1, 20, 10).objects[0].keypoints.at(1)[1], 4);
+}
+
+TEST(EvaluationData, CocoIdsAreClassesOnlyWithoutLabels) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "labels.json";
+  write(folder.path() / "a.png", "x");
+  write(file, small_coco().dump());
+  const auto label = [&](std::vector<std::string> labels) {
+    Task task = task_of(TaskKind::detect, std::move(labels));
+    task.first_class = 1;
+    return Dataset::open(file, task).truth(1, 20, 10).objects.at(0).label;
+  };
+  EXPECT_EQ(label({"one", "two"}), 1); // In the order of ids.
+  EXPECT_EQ(label({}), 4);             // By id, less one.
+}
+
+TEST(EvaluationData, PolygonsEndWithTheDeadline) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "labels.json";
+  write(folder.path() / "a.png", "x");
+  nlohmann::json json = small_coco();
+  const nlohmann::json annotation = json["annotations"][0];
+  for (int i = 2; i < 50; ++i) {
+    json["annotations"].push_back(annotation);
+    json["annotations"].back()["id"] = i;
+  }
+  for (auto& one : json["annotations"])
+    one["segmentation"] = nlohmann::json::parse("[[0, 0, 1000, 5, 1000, 10, 0, 10]]");
+  write(file, json.dump());
+  const Dataset data = Dataset::open(file, task_of(TaskKind::segment, {"cat", "dog"}));
+  EXPECT_EQ(data.truth(1, 20, 10).objects.size(), 49u);
+  {
+    const CancelToken cancel = CancelToken::create();
+    cancel.cancel();
+    const DeadlineScope scope(Limits{}, cancel);
+    LANNER_EXPECT_ERROR(data.truth(1, 20, 10), ErrorCode::cancelled, "cancelled by the caller");
+  }
+  Limits limits;
+  limits.seconds = 1e-9;
+  const DeadlineScope scope(limits);
+  LANNER_EXPECT_ERROR(data.truth(1, 20, 10), ErrorCode::limit_exceeded, "--limit seconds=N");
 }
 
 TEST(EvaluationData, DamagedCocoIsRefused) {

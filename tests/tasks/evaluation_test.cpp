@@ -340,6 +340,11 @@ TEST(EvaluationRuns, APolygonCoversItsPixels) {
   EXPECT_EQ(tasks::area_of(runs), 12u);
   const std::vector<double> beyond{-5, -5, 20, -5, 20, 20, -5, 20};
   EXPECT_EQ(tasks::area_of(tasks::runs_of_polygon(beyond, 10, 8, {})), 80u);
+  // Edges wholly beside the picture, which are not walked.
+  const std::vector<double> right{2, 1, 40, 1, 90, -70, 60, 4, 2, 4};
+  EXPECT_EQ(tasks::area_of(tasks::runs_of_polygon(right, 10, 8, {})), 24u);
+  const std::vector<double> left{7, 1, -40, 1, -90, -70, -60, 4, 7, 4};
+  EXPECT_EQ(tasks::area_of(tasks::runs_of_polygon(left, 10, 8, {})), 21u);
   const std::vector<double> long_edge{0, 0, 1e7, 0, 1e7, 1e7};
   Limits limits;
   limits.pixels = 1 << 20;

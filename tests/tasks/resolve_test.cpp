@@ -253,6 +253,36 @@ TEST(ResolveTask, GivenFieldsOverrideMetadata) {
   EXPECT_EQ(found(network, own, resolved.task).task, resolved.task);
 }
 
+TEST(ResolveTask, FormsThatAHeadCannotReadAreRefused) {
+  const auto given = [](Head head) {
+    Task task;
+    task.kind = TaskKind::detect;
+    task.head = head;
+    return task;
+  };
+  Task task = given(Head::yolo_v8);
+  const Network yolo{{output("output0", {1, 7, 8400})}};
+  task.activation = Activation::sigmoid;
+  EXPECT_EQ(*found(yolo, {}, task).task.activation, Activation::sigmoid);
+  task.activation = Activation::softmax;
+  LANNER_EXPECT_ERROR(found(yolo, {}, task), ErrorCode::invalid_argument,
+                      "task detect, head yolo_v8: activation is softmax, expected none or sigmoid");
+  const Network pair{{output("boxes", {1, 2, 4}), output("scores", {1, 2, 3})}};
+  for (const Head head : {Head::ssd, Head::retinanet}) {
+    task = given(head);
+    task.anchors.assign(8, 1.f);
+    task.activation = Activation::softmax;
+    EXPECT_EQ(*found(pair, {}, task).task.box_form, BoxForm::cxcywh);
+    task.box_form = BoxForm::yxyx;
+    EXPECT_EQ(*found(pair, {}, task).task.box_form, BoxForm::yxyx);
+    for (const BoxForm form : {BoxForm::xyxy, BoxForm::xywh}) {
+      task.box_form = form;
+      LANNER_EXPECT_ERROR(found(pair, {}, task), ErrorCode::invalid_argument,
+                          "expected cxcywh (offsets of x, y, width, height) or yxyx");
+    }
+  }
+}
+
 TEST(ResolveTask, OlderMetadataKeysStillWork) {
   const Metadata older{{"lanner.task", "detect"},
                        {"lanner.labels", "a\nb\n"},

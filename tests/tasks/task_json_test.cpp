@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "comma_locale.h"
 #include "expect_error.h"
 
 namespace lanner {
@@ -40,6 +41,14 @@ TEST(TaskJson, EveryFieldRoundTrips) {
   const Task task = full_task();
   EXPECT_EQ(Task::from_json(task.to_json()), task);
   EXPECT_EQ(task.to_json().find('\n'), std::string::npos);
+}
+
+TEST(TaskJson, DoesNotDependOnTheLocale) {
+  const Task task = full_task();
+  const std::string text = task.to_json();
+  LANNER_WITH_DECIMAL_COMMA();
+  EXPECT_EQ(task.to_json(), text);
+  EXPECT_EQ(Task::from_json(text), task);
 }
 
 TEST(TaskJson, UnsetFieldsAreNotWritten) {

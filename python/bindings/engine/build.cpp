@@ -30,21 +30,42 @@ std::span<const Keyword> load_keywords() {
   return keywords;
 }
 
+using CalibrationBatch = std::map<std::string, Item>;
+
+/// A copy, as an iterable may use the memory of a batch again for the next one.
+CalibrationBatch batch_of(nb::handle names) {
+  if (!nb::hasattr(names, "items"))
+    fail_type("calibration_data: expected batches that are dicts from input name to array");
+  CalibrationBatch batch;
+  for (const nb::handle pair : names.attr("items")()) {
+    Item item = to_item(pair[1], false);
+    if (item.tensor.defined()) item.tensor = item.tensor.clone();
+    batch.emplace(nb::cast<std::string>(pair[0]), std::move(item));
+  }
+  return batch;
+}
+
+/// The batches of an iterator, which gives them only once.
+CalibrationData kept_batches(nb::handle iterator) {
+  auto batches = std::make_shared<std::vector<CalibrationBatch>>();
+  for (const nb::handle batch : iterator) batches->push_back(batch_of(batch));
+  return [batches, next = std::size_t{0}](bool restart) mutable -> std::optional<CalibrationBatch> {
+    if (restart) next = 0;
+    if (next == batches->size()) return std::nullopt;
+    return (*batches)[next++];
+  };
+}
+
 /// The batches of a Python iterable, which is iterated again for each pass over them.
 class PythonBatches {
 public:
   explicit PythonBatches(nb::object batches) : batches_(std::make_shared<Held>(std::move(batches))) {}
 
-  std::optional<std::map<std::string, Item>> operator()(bool restart) const {
+  std::optional<CalibrationBatch> operator()(bool restart) const {
     nb::gil_scoped_acquire gil;
     if (restart) batches_->next = nb::iter(batches_->all);
     if (batches_->next == nb::iterator::sentinel()) return std::nullopt;
-    std::map<std::string, Item> batch;
-    const nb::object names = nb::borrow(*batches_->next);
-    if (!nb::hasattr(names, "items"))
-      fail_type("calibration_data: expected batches that are dicts from input name to array");
-    for (const nb::handle pair : names.attr("items")())
-      batch.emplace(nb::cast<std::string>(pair[0]), to_item(pair[1], false));
+    CalibrationBatch batch = batch_of(*batches_->next);
     ++batches_->next;
     return batch;
   }
@@ -88,7 +109,7 @@ nb::kwargs take_calibration_data(const nb::kwargs& keywords, BuildOptions& optio
     } else if (nb::isinstance<nb::str>(value) || nb::hasattr(value, "__fspath__")) {
       options.calibration.data_file = path_of(value);
     } else if (nb::hasattr(value, "__next__")) {
-      options.calibration.data = PythonBatches(nb::list(value));
+      options.calibration.data = kept_batches(value);
     } else if (nb::hasattr(value, "__iter__") && !nb::hasattr(value, "keys")) {
       options.calibration.data = PythonBatches(nb::borrow(value));
     } else {

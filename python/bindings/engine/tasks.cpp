@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/notebook.h"
 #include "engine/tasks.h"
+#include "video/sole_object.h"
 
 namespace lanner::python {
 
@@ -167,30 +168,30 @@ std::string describe(const char* name, const PyResult& self) {
 }
 
 /// A results file for `with`: it appears at the end of the block, and not after an error.
-class PyWriter {
+class PyWriter : public SoleObject<ResultWriter> {
 public:
   PyWriter(nb::handle path, const std::string& format, const PyReader& reader)
-      : writer_(std::in_place, path_of(path), parse_result_format(format), reader.get()->task()) {}
+      : SoleObject(
+            std::make_unique<ResultWriter>(path_of(path), parse_result_format(format), reader.get()->task()),
+            "ResultWriter", "it is closed") {}
 
   void write(const PyResult& result, nb::handle source, std::optional<std::int64_t> frame,
              std::optional<double> pts) {
-    check(writer_.has_value(), ErrorCode::invalid_argument, "ResultWriter: it is closed");
     const ImageSource picture{path_of(source), !frame.has_value(), frame.value_or(0), pts};
-    const ReleasedGil released;
-    writer_->write(picture, result.result);
+    with([&](ResultWriter& writer) { writer.write(picture, result.result); });
   }
   void finish() {
-    check(writer_.has_value(), ErrorCode::invalid_argument, "ResultWriter: it is closed");
-    writer_->finish();
-    writer_.reset();
+    const ReleasedGil released;
+    call([&](std::unique_ptr<ResultWriter>& writer) {
+      check(writer != nullptr, ErrorCode::invalid_argument, "ResultWriter: it is closed");
+      writer->finish();
+      writer.reset();
+    });
   }
   void leave(bool failed) {
-    if (!failed && writer_) return finish();
-    writer_.reset();
+    if (!failed && !closed()) return finish();
+    close();
   }
-
-private:
-  std::optional<ResultWriter> writer_;
 };
 
 void register_result(nb::module_& module) {

@@ -12,6 +12,7 @@
 #include "calls/check.h"
 #include "engine/notebook.h"
 #include "values/cuda_array.h"
+#include "values/frozen.h"
 
 namespace lanner::python {
 namespace {
@@ -119,21 +120,14 @@ DType from_numpy_name(const std::string& name) {
 
 /// Deleter: releases, under the GIL, an object whose memory a tensor views.
 struct LetGo {
-  bool writable;
   void operator()(const nb::object* held) const {
     if (const HeldGil gil{}) delete held;
   }
 };
 
 /// Keeps a Python object for as long as any tensor views its memory.
-std::shared_ptr<const void> keep(nb::object object, bool writable) {
-  return std::shared_ptr<const nb::object>(new nb::object(std::move(object)), LetGo{writable});
-}
-
-/// Whether the object that a tensor views is read-only.
-bool read_only(const Tensor& tensor) {
-  const auto* let_go = std::get_deleter<LetGo>(tensor.owner());
-  return let_go && !let_go->writable;
+std::shared_ptr<const void> keep(nb::object object) {
+  return std::shared_ptr<const nb::object>(new nb::object(std::move(object)), LetGo{});
 }
 
 nb::tuple shape_tuple(const Shape& shape) {
@@ -199,8 +193,8 @@ Foreign from_numpy(nb::object array) {
   const DType type = from_numpy_name(nb::cast<std::string>(array.attr("dtype").attr("name")));
   if (bit_width(type) < 8) return {packed_below_a_byte(array, type, shape), false, true};
   const auto address = nb::cast<std::uintptr_t>(array.attr("ctypes").attr("data"));
-  foreign.tensor =
-      Tensor::wrap(reinterpret_cast<void*>(address), type, shape, keep(std::move(array), foreign.writable));
+  foreign.tensor = Tensor::wrap(reinterpret_cast<void*>(address), type, shape, keep(std::move(array)));
+  if (!foreign.writable) foreign.tensor = frozen(std::move(foreign.tensor));
   return foreign;
 }
 
@@ -217,6 +211,7 @@ Foreign taken(Managed* managed) {
   const void* data = static_cast<const std::byte*>(managed->dl_tensor.data) + managed->dl_tensor.byte_offset;
   Tensor tensor = from_dlpack(managed);
   const bool shared = tensor.data() == data;
+  if (shared && !writable) tensor = frozen(std::move(tensor));
   return {std::move(tensor), shared, writable};
 }
 
@@ -306,7 +301,7 @@ nb::dict cuda_array_interface(const Tensor& self) {
   interface["version"] = 3;
   interface["typestr"] = type;
   interface["shape"] = shape_tuple(self.shape());
-  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data()), false);
+  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data()), read_only(self));
   interface["strides"] = nb::none();
   interface["stream"] = 1; // the legacy default stream
   return interface;

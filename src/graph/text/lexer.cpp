@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "base/check.h"
 #include "base/limits/limit_error.h"
+#include "base/text/decimal.h"
 
 namespace lanner {
 
@@ -116,8 +116,8 @@ T Lexer::number(const Token& token, std::string_view digits, std::string_view wh
   T value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   // A real too small for T is written with more digits than T has; it is read as 0.
-  const bool tiny = std::is_floating_point_v<T> && error == std::errc::result_out_of_range &&
-                    std::strtod(std::string(digits).c_str(), nullptr) < 1;
+  const bool tiny =
+      std::is_floating_point_v<T> && error == std::errc::result_out_of_range && beyond_range(digits) < 1;
   if (!tiny && (error != std::errc() || end != digits.data() + digits.size()))
     fail_at(token.offset, fmt::format("{} {} is out of range", what, digits.substr(0, 40)));
   return value;

@@ -106,6 +106,20 @@ std::string expected(const Task& wanted) {
        outputs_text(facts.outputs), joined(texts, ", or "), joined(ways, " or "));
 }
 
+/// Refuses values that the head's outputs cannot be read by.
+void check_forms(const Task& task) {
+  if (task.activation == Activation::softmax && is_used("activation", task))
+    check(scored_by_row(task), ErrorCode::invalid_argument,
+          "task {}, head {}: activation is softmax, expected none or sigmoid; softmax is for the heads "
+          "boxes_scores, detr, rt_detr, ssd and retinanet",
+          to_string(*task.kind), to_string(*task.head));
+  if (anchored(task))
+    check(task.box_form == BoxForm::cxcywh || task.box_form == BoxForm::yxyx, ErrorCode::invalid_argument,
+          "task {}, head {}: box_form is {}, expected cxcywh (offsets of x, y, width, height) or yxyx (of y, "
+          "x, height, width)",
+          to_string(*task.kind), to_string(*task.head), to_string(*task.box_form));
+}
+
 void complete_detector(Task& task) {
   const HeadRow& row = head_row(*task.head);
   const auto set = [](auto& field, auto value) {
@@ -123,6 +137,7 @@ void complete_detector(Task& task) {
   set(task.box_form, turned ? BoxForm::cxcywh : row.form);
   set(task.box_normalised, row.normalised);
   set(task.activation, row.activation);
+  check_forms(task);
   if (!task.first_class && row.first_class != first_class_of(row, task)) set(task.background, 0);
   set(task.first_class, first_class_of(row, task));
   if (row.background != last_class) set(task.background, row.background);

@@ -16,6 +16,11 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
 /// Outputs and the input's size.
 Facts facts_of(const Engine& engine, const Task& given);
 
+/// Whether the head has rows of scores, one for each class, so that softmax can be taken of them.
+bool scored_by_row(const Task& task);
+/// Whether the head's boxes are offsets from anchors.
+bool anchored(const Task& task);
+
 /// Whether the field of this name applies to such a task.
 bool is_used(std::string_view key, const Task& task);
 

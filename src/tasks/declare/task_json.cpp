@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/decimal.h"
 #include "base/text/json.h"
 #include "tasks/declare/names.h"
 #include "tasks/declare/task_check.h"
@@ -93,9 +94,8 @@ void read(const char* key, const json& value, std::optional<T>& into) {
   read(key, value, into.emplace());
 }
 
-// The shortest decimal that reads back as the same float.
 double written(float value) {
-  return std::stod(fmt::format("{}", value));
+  return shortest_decimal(value);
 }
 template<typename T>
 auto written(const T& value) {

@@ -8,6 +8,15 @@
 #include "tasks/declare/task_fields.h"
 
 namespace lanner::tasks {
+
+bool scored_by_row(const Task& task) {
+  return task.head == Head::boxes_scores || task.head == Head::detr || task.head == Head::rt_detr ||
+         task.head == Head::ssd || task.head == Head::retinanet;
+}
+bool anchored(const Task& task) {
+  return task.head == Head::ssd || task.head == Head::retinanet;
+}
+
 namespace {
 
 using Uses = bool (*)(const Task& task);
@@ -15,15 +24,8 @@ using Uses = bool (*)(const Task& task);
 bool of_boxes(const Task& task) {
   return task.head.has_value();
 }
-bool scored_by_row(const Task& task) {
-  return task.head == Head::boxes_scores || task.head == Head::detr || task.head == Head::rt_detr ||
-         task.head == Head::ssd || task.head == Head::retinanet;
-}
 bool listed(const Task& task) {
   return task.head == Head::torchvision || task.head == Head::tensorflow || task.head == Head::efficient_nms;
-}
-bool anchored(const Task& task) {
-  return task.head == Head::ssd || task.head == Head::retinanet;
 }
 bool boxed(const Task& task) { // Boxes given as numbers in an undeclared format.
   return task.head && task.head != Head::centernet && task.head != Head::yolo_v5_raw;

@@ -55,9 +55,7 @@ std::vector<std::int64_t> in_order(std::size_t count) {
 /// Whether folders are named by numbers that sort differently as text.
 bool is_numbered_apart(const std::vector<std::string>& names) {
   if (!std::ranges::all_of(names, is_number)) return false;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (std::stoll(names[i]) != static_cast<long long>(i)) return true;
-  return false;
+  return !std::ranges::is_sorted(names, {}, [](const std::string& name) { return std::stoll(name); });
 }
 
 std::vector<std::int64_t> numbers_of(const std::string& folder, const std::vector<std::string>& names,

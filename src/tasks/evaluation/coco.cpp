@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/file/regular_file.h"
 #include "base/limits/limit_error.h"
+#include "base/limits/paced_deadline.h"
 #include "base/text/json.h"
 #include "tasks/evaluation/dataset.h"
 #include "tasks/evaluation/rotated_box.h"
@@ -131,11 +132,13 @@ Runs CocoForm::mask_of(const Json& segmentation, std::int32_t width, std::int32_
         "segmentation is {}, expected polygons or run lengths",
         segmentation.empty() ? "empty" : segmentation.type_name());
   std::optional<Runs> all_parts;
+  PacedDeadline look;
   for (const Json& polygon : segmentation) {
     const std::vector<double> corners = numbers(polygon, "a polygon of segmentation");
     check(corners.size() >= 6 && corners.size() % 2 == 0, ErrorCode::bad_data,
           "a polygon of segmentation has {} numbers, expected 6 or more in pairs", corners.size());
     Runs runs = runs_of_polygon(corners, width, height, limits);
+    if (all_parts) look(all_parts->size());
     all_parts = all_parts ? joined(*all_parts, runs) : std::move(runs);
   }
   return *all_parts;
@@ -233,7 +236,7 @@ private:
           "file's as "
           "the network",
           counted(names.size(), "category", "categories"), task_.labels.size());
-    const bool by_id = !by_name && task_.first_class.value_or(0) > 0;
+    const bool by_id = task_.labels.empty() && task_.first_class.value_or(0) > 0;
     std::int64_t place = 0;
     for (const auto& [id, name] : names) {
       const std::int64_t at = place++;

@@ -12,6 +12,7 @@
 #include <lanner/image.h>
 
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/threads/thread_pool.h"
 #include "tasks/read/result_parts.h"
 
@@ -28,10 +29,12 @@ struct Loaded {
   std::optional<Error> error;
 };
 
-Loaded load(const Dataset& data, std::size_t i, const Limits& limits) {
+Loaded load(const Dataset& data, std::size_t i, const Limits& limits, const CancelToken& cancel) {
   Loaded loaded;
   loaded.number = i;
+  const DeadlineScope deadline(limits, cancel);
   try {
+    cancel.check();
     loaded.image = data.image(i, limits);
     loaded.truth = data.truth(i, loaded.image.width, loaded.image.height);
   } catch (const Error& error) {
@@ -61,7 +64,7 @@ bool is_of_picture(const Error& error) {
 class Loader {
 public:
   Loader(const Dataset& data, std::vector<std::size_t> numbers, const EvaluateOptions& options)
-      : data_(data), numbers_(std::move(numbers)), limits_(options.limits),
+      : data_(data), numbers_(std::move(numbers)), limits_(options.limits), cancel_(options.control.cancel),
         ahead_(static_cast<std::size_t>(options.threads) + static_cast<std::size_t>(options.batch)),
         pool_(static_cast<std::size_t>(options.threads), ahead_, "lanner-read") {}
 
@@ -77,7 +80,7 @@ private:
   void ask() {
     const std::size_t number = numbers_[asked_++];
     auto task = std::make_shared<std::packaged_task<Loaded()>>(
-        [this, number] { return load(data_, number, limits_); });
+        [this, number] { return load(data_, number, limits_, cancel_); });
     waiting_.push_back(task->get_future());
     pool_.submit([task] { (*task)(); });
   }
@@ -85,6 +88,7 @@ private:
   const Dataset& data_;
   const std::vector<std::size_t> numbers_;
   const Limits limits_;
+  const CancelToken cancel_;
   const std::size_t ahead_;
   std::size_t asked_ = 0;
   std::deque<std::future<Loaded>> waiting_;

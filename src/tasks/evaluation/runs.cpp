@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/limits/limit_error.h"
+#include "base/limits/paced_deadline.h"
 
 namespace lanner::tasks {
 namespace {
@@ -85,7 +86,13 @@ class Crossings {
 public:
   Crossings(std::int32_t width, std::int32_t height) : width_(width), height_(height) {}
 
+  /// Whether no point between these corners, nor one near them, is in a column of the picture.
+  bool misses(const Corner& from, const Corner& to) const {
+    const auto margin = static_cast<std::int64_t>(parts);
+    return std::max(from.x, to.x) < -margin || std::min(from.x, to.x) > margin * (width_ + 1);
+  }
   void visit(const Corner& point) {
+    look_();
     if (any_ && before_.x != point.x) {
       const double x = to_pixels(std::min(point.x, before_.x)), y = to_pixels(std::min(point.y, before_.y));
       if (x == std::floor(x) && x >= 0 && x <= width_ - 1)
@@ -115,6 +122,7 @@ private:
 
   const std::int32_t width_;
   const std::uint32_t height_;
+  PacedDeadline look_;
   Corner before_{0, 0};
   bool any_ = false;
   std::vector<std::uint64_t> places_;
@@ -224,9 +232,11 @@ Runs runs_of_polygon(std::span<const double> corners, std::int32_t width, std::i
   check(std::isfinite(length), ErrorCode::bad_data, "mask: a polygon's corners are not finite");
   if (length * parts > static_cast<double>(limits.pixels))
     fail_limit("pixels", limits.pixels, "mask: a polygon's edge of {:.0f} pixels", length);
+  check_deadline(); // Many short polygons take as long as one long edge.
   Crossings crossings(width, height);
   for (std::size_t i = 0; i < count; ++i)
-    walk_edge(corner(i), corner(i + 1), [&](const Corner& point) { crossings.visit(point); });
+    if (!crossings.misses(corner(i), corner(i + 1)))
+      walk_edge(corner(i), corner(i + 1), [&](const Corner& point) { crossings.visit(point); });
   return crossings.finish();
 }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
+#include "base/text/decimal.h"
 #include "tasks/files/formats.h"
 #include "tasks/files/run_lengths.h"
 
@@ -10,11 +10,7 @@ namespace lanner {
 
 OrderedJson json_number(float value) {
   if (!std::isfinite(value)) return {};
-  char text[32];
-  const auto written = std::to_chars(text, text + sizeof text, value);
-  double number = 0;
-  std::from_chars(text, written.ptr, number);
-  return number;
+  return shortest_decimal(value);
 }
 
 OrderedJson json_mask(const Mask& mask, std::int32_t width, std::int32_t height) {

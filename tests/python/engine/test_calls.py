@@ -100,7 +100,7 @@ class TestOutputs:
         frozen, unaligned = np.zeros(3, np.float32), np.zeros(13, np.uint8)[1:].view(np.float32)
         frozen.flags.writeable = False
         refused = {
-            "read-only": [frozen, Array(frozen), lanner.Tensor(frozen)],
+            "read-only": [frozen, Array(frozen), lanner.Tensor(frozen), lanner.Tensor(Array(frozen))],
             "contiguous": [np.zeros(6, np.float32)[::2], np.zeros(3, ">f4"), unaligned, np.array(["a"] * 3)],
             "arrays and tensors": [[0.0, 0.0, 0.0], None, 3, "y"],
         }
@@ -131,10 +131,11 @@ class TestOutputs:
     def test_read_only_memory_stays_read_only_through_the_tensor(self):
         frozen = np.zeros(3, np.float32)
         frozen.flags.writeable = False
-        tensor = lanner.Tensor(frozen)
-        assert not tensor.numpy().flags.writeable
-        assert not np.from_dlpack(tensor).flags.writeable
-        assert lanner.Tensor(np.zeros(3)).numpy().flags.writeable
+        for tensor in (lanner.Tensor(frozen), lanner.Tensor(Array(frozen))):
+            assert not tensor.numpy().flags.writeable
+            assert not np.from_dlpack(tensor).flags.writeable
+        for array in (np.zeros(3), Array(np.zeros(3))):
+            assert lanner.Tensor(array).numpy().flags.writeable
 
 
 class TestOneCallAtATime:

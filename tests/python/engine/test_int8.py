@@ -198,6 +198,9 @@ def test_files_of_samples_that_do_not_fit_are_refused(model, tmp_path):
     write_tensors(path, x=samples(2)[0, 0])
     with pytest.raises(lanner.InvalidArgument, match="dims"):
         int8(model, calibration_data=path)
+    write_tensors(path, x=samples(2))
+    with pytest.raises(lanner.InvalidArgument, match="an input of the model has 0 samples; expected at least one"):
+        int8(network(batch=0), calibration_data=path)
 
 
 def test_fixed_batches_and_files_of_batches(tmp_path):
@@ -267,3 +270,74 @@ def test_histograms_of_what_was_calibrated_are_kept(tmp_path):
     ranges = lanner.CalibrationTable.parse(engine.metadata["lanner.calibration"]).ranges if hasattr(lanner.CalibrationTable, "parse") else {}
     assert not ranges or set(histograms) == set(ranges)
     assert sum(histograms["x"]["counts"]) + histograms["x"]["zeros"] == 24 * 3 * 20 * 20
+
+
+class Refilled:
+    """Batches in one array, which is written again for each batch."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        array = np.empty_like(self.batches[0]["x"])
+        for batch in self.batches:
+            array[:] = batch["x"]
+            yield {"x": array}
+
+
+def test_batches_may_share_their_memory(model):
+    copies = batches(samples())
+    tables = {int8(model, calibration_data=data).metadata["lanner.calibration"] for data in (copies, Refilled(copies), iter(Refilled(copies)))}
+    assert len(tables) == 1
+
+
+class Turned:
+    """Batches whose order is turned round at each pass."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        self.batches = self.batches[::-1]
+        return iter(self.batches)
+
+
+def test_the_order_of_the_batches_may_change_from_pass_to_pass(model):
+    data = batches(samples())
+    whole = json.loads(int8(model, calibration_data=data, least_snr=-1000).metadata["lanner.int8"])["outputs_snr_db"]
+    # So that the outputs are measured several times, with fewer and fewer nodes in INT8.
+    first, second = (json.loads(int8(model, calibration_data=given, least_snr=whole + 0.5).metadata["lanner.int8"]) for given in (data, Turned(data)))
+    assert 0 < first["int8_nodes"] < 4
+    assert [(node["node"], node["int8"]) for node in second["nodes"]] == [(node["node"], node["int8"]) for node in first["nodes"]]
+    assert second["outputs_snr_db"] == pytest.approx(first["outputs_snr_db"])
+
+
+def convolution(then, size, output):
+    """A convolution and other nodes, of which the last gives y."""
+    weights = np.random.default_rng(3).normal(0, 0.3, (8, 3, 3, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1] * 4), *then], "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, size, 20])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, output)],
+        [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(np.array([-1]), "all")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_outputs_may_differ_in_width_from_batch_to_batch():
+    made = convolution([helper.make_node("ReduceMean", ["c"], ["y"], axes=[1, 3], keepdims=0)], "S", ["N", "S"])
+    data = [{"x": samples(8)[:, :, :size]} for size in (8, 16)]
+    report = json.loads(int8(made, calibration_data=data, least_snr=-1000).metadata["lanner.int8"])
+    assert report["int8_nodes"] == 1
+    assert report["outputs_snr_db"] > 0
+
+
+def test_outputs_whose_size_depends_on_data_are_not_compared():
+    then = [
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("Reshape", ["r", "all"], ["f"]),
+        helper.make_node("NonZero", ["f"], ["i"]),
+        helper.make_node("Gather", ["f", "i"], ["y"]),
+    ]
+    with pytest.warns(RuntimeWarning, match="output y has other sizes in INT8 than in FP32"):
+        engine = int8(convolution(then, 20, [1, "K"]), calibration_data=batches(samples()), least_snr=-1000)
+    assert json.loads(engine.metadata["lanner.int8"])["int8_nodes"] == 1

@@ -1,6 +1,7 @@
 """lanner.tasks: outputs of an engine as classes, boxes, masks, maps and images."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -73,6 +74,30 @@ def test_results_are_drawn_cropped_and_written(tmp_path, picture):
     assert not (tmp_path / "not.csv").exists()
     with pytest.raises(lanner.InvalidArgument, match="json, csv, coco or yolo"):
         lanner.tasks.ResultWriter(tmp_path / "x", "xml", reader)
+
+
+def test_a_writer_takes_one_call_at_a_time(tmp_path, picture):
+    engine = engine_of(tmp_path, {"output0": yolo()}, ULTRALYTICS)
+    reader = lanner.tasks.TaskReader(engine)
+    found = reader(engine({"input": picture}), picture)
+    writer = lanner.tasks.ResultWriter(tmp_path / "found.csv", "csv", reader)
+
+    def write(number):
+        written = 0
+        while written < 200:
+            try:
+                writer.write(found, f"{number}.png")
+                written += 1
+            except lanner.InvalidArgument as error:
+                assert "ResultWriter is busy with another call" in str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    writer.finish()
+    with pytest.raises(lanner.InvalidArgument, match="ResultWriter: it is closed"):
+        writer.write(found, "a.png")
+    lines = (tmp_path / "found.csv").read_text().splitlines()
+    assert len(lines) == 1 + 4 * 200 * 2 and len({line.count(",") for line in lines}) == 1
 
 
 def test_other_kinds_have_their_result_types(tmp_path, picture):
