@@ -257,8 +257,8 @@ lanner_status lanner_context_bind_output(lanner_context* context, const char* ou
 /* Runs the network once; the outputs are there when it returns. */
 lanner_status lanner_context_run(lanner_context* context, lanner_error** error) LANNER_NOEXCEPT;
 /* An output of the last run. Later runs do not change it, unless it is memory of lanner_context_bind_output
-   or of an alias. A blocked layout, which strides cannot describe, is copied. `*tensor` is null on failure.
-   */
+   or of an alias, or of a state that is overwritable, which the next run updates in place. A blocked layout,
+   which strides cannot describe, is copied. `*tensor` is null on failure. */
 lanner_status lanner_context_output(lanner_context* context, const char* output,
                                     struct DLManagedTensorVersioned** tensor,
                                     lanner_error** error) LANNER_NOEXCEPT;

@@ -150,7 +150,7 @@ struct BuildOptions {
   std::vector<AliasNames> aliases;
   /// Inputs whose memory a run may overwrite once it has read them, which saves memory: they must be written
   /// or bound again before each run. A state listed here is updated in place, if its kernels can do that; a
-  /// run that fails then loses its value.
+  /// run that fails then loses its value, and the next run changes its output even while that is referenced.
   std::vector<std::string> overwritable;
   /// Storages by name of an input or output that is a tensor of numbers; others are row-major in the model's
   /// type.

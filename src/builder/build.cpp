@@ -200,8 +200,9 @@ std::filesystem::path timing_cache_path(const BuildOptions& build) {
   return build.environment.state().timing_cache();
 }
 
-/// Makes the opt variants whose sizes are known.
-void make_opt_variants(EngineState& state, const Control& control) {
+/// Makes the opt variants whose sizes are known. `seconds`: the time for tuning, which is reduced by the time
+/// spent.
+void make_opt_variants(EngineState& state, double& seconds, const Control& control) {
   const std::vector<VariantKey> known = state.opt_variants();
   const auto is_free = [](const HeldStorage& held) { return held.any; };
   check(!known.empty() || (std::ranges::none_of(state.callers.inputs, is_free) &&
@@ -210,8 +211,8 @@ void make_opt_variants(EngineState& state, const Control& control) {
         "storage any: the layout is chosen for known sizes, but those of {} are open; give shapes or "
         "profiles, or name a layout",
         open_inputs_text(*state.graph, state.state_inputs()));
-  state.make_ahead(known, control,
-                   [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); });
+  const auto settle = [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); };
+  seconds = state.make_ahead(known, control, settle, seconds);
 }
 
 std::string pins_text(const Precision& precision) {
@@ -303,9 +304,10 @@ struct Making {
   const AccountPtr& account;
 };
 
-/// The state of an engine of this graph, with the variants that the build makes ahead.
+/// The state of an engine of this graph, with the variants that the build makes ahead. `seconds`: the time
+/// for tuning them, which is reduced by the time spent.
 std::shared_ptr<EngineState> assembled(const Making& making, const Canonical& canonical,
-                                       std::unique_ptr<Graph> graph, const Target& target) {
+                                       std::unique_ptr<Graph> graph, const Target& target, double& seconds) {
   const BuildOptions& options = making.options;
   auto state = std::make_shared<EngineState>(options.limits, making.account, options.environment);
   state->target = target;
@@ -325,7 +327,7 @@ std::shared_ptr<EngineState> assembled(const Making& making, const Canonical& ca
   state->opt = opt_shapes(*state->graph, state->state_inputs());
   state->expect(checked_profiles(*state->graph, options.profiles, state->opt));
   guard_halves(portable, state->opt, options, state->target);
-  make_opt_variants(*state, options.control);
+  make_opt_variants(*state, seconds, options.control);
   return state;
 }
 
@@ -343,15 +345,17 @@ struct MadeState {
   Graph* graph;
 };
 
-/// Of the plan made and that of FP32, which is made now, the one that runs faster.
+/// Of the plan made and that of FP32, which is made now, the one that runs faster. `seconds`: what is left of
+/// the budget.
 std::shared_ptr<EngineState> faster(const Making& making, const Canonical& canonical,
-                                    const MadeState& allowed, std::unique_ptr<Graph> graph) {
-  constexpr double most_seconds = 1.5;
+                                    const MadeState& allowed, std::unique_ptr<Graph> graph, double seconds) {
+  constexpr double most_seconds = 1.5, least_share = 0.1; // with nothing left it would lose untuned
   Target target = allowed.state->target;
   target.precision.types = {DType::f32};
   target.precision.pins.clear();
   MadeState fp32{nullptr, graph.get()};
-  fp32.state = assembled(making, canonical, std::move(graph), target);
+  seconds = std::max(seconds, least_share * making.options.budget);
+  fp32.state = assembled(making, canonical, std::move(graph), target, seconds);
   const auto times = timed_plans(allowed.state, fp32.state, std::min(making.options.budget, most_seconds),
                                  making.options.control);
   if (!times) return allowed.state;
@@ -378,13 +382,16 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   const Making making{model, given, options, folder, account};
   const Target target = target_for(options);
   Canonical canonical = canonical_form(model, options, folder);
-  if (!options.stop_after.empty()) return assembled(making, canonical, std::move(canonical.graph), target);
+  double seconds = options.budget;
+  if (!options.stop_after.empty())
+    return assembled(making, canonical, std::move(canonical.graph), target, seconds);
   std::unique_ptr<Graph> fp32 = may_keep_fp32(target, options) ? canonical.graph->clone() : nullptr;
   to_int8(*canonical.graph, options, target);
   Graph& allowed = *canonical.graph;
-  std::shared_ptr<EngineState> state = assembled(making, canonical, std::move(canonical.graph), target);
+  std::shared_ptr<EngineState> state =
+      assembled(making, canonical, std::move(canonical.graph), target, seconds);
   if (fp32 && is_worth_timing(*state))
-    state = faster(making, canonical, {std::move(state), &allowed}, std::move(fp32));
+    state = faster(making, canonical, {std::move(state), &allowed}, std::move(fp32), seconds);
   check_range_ends(*state->graph);
   check_profile_ends(*state->graph, state->profiles);
   warn_of_unused(*state, model->name());

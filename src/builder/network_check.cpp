@@ -10,9 +10,9 @@
 
 #include <lanner/error.h>
 
+#include "builder/network_inputs.h"
 #include "builder/verification.h"
 #include "engine/state.h"
-#include "program/weights/packing.h"
 
 namespace lanner {
 namespace {
@@ -81,19 +81,8 @@ private:
   /// Whether a run changes the input, so that it must be bound again.
   static bool is_changed(const Binding& input) { return input.state || input.overwritten; }
 
-  /// Binds the input in its storage; in separate memory where a run may overwrite it.
   void bind(Context& context, std::size_t i) const {
-    const Binding& input = engine_.inputs()[i];
-    Item item = inputs_[i];
-    if (!input.sequence && item.tensor.dtype() != DType::string) {
-      if (is_changed(input)) item.tensor = item.tensor.clone();
-      const HeldStorage& held = state_of(engine_).callers.input(i);
-      Storage storage;
-      storage.dtype = input.dtype;
-      storage.layout = held.layout;
-      item.tensor = pack(item.tensor, storage);
-    }
-    context.bind(input.name, std::move(item));
+    context.bind(engine_.inputs()[i].name, in_binding(engine_, i, inputs_[i]));
   }
 
   void take(const Context& context, ContextRuns& found, std::size_t number) const {

@@ -7,6 +7,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "engine/state.h"
 #include "graph/op.h"
 #include "lower/check/trial_pictures.h"
 #include "ops/picture/picture.h"
@@ -114,6 +115,17 @@ bool draws_index_inputs(const Graph& graph, const std::map<std::string, Item>& g
   return std::ranges::any_of(graph.body().parameters(), [&](const auto& input) {
     return input->type.is_tensor() && is_place(input->type.dtype()) && !given.contains(input->name());
   });
+}
+
+Item in_binding(const Engine& engine, std::size_t i, Item item) {
+  const Binding& input = engine.inputs()[i];
+  if (input.sequence || item.tensor.dtype() == DType::string) return item;
+  if (input.state || input.overwritten) item.tensor = item.tensor.clone();
+  Storage storage;
+  storage.dtype = input.dtype;
+  storage.layout = state_of(engine).callers.input(i).layout;
+  item.tensor = pack(item.tensor, storage);
+  return item;
 }
 
 std::vector<Item> network_inputs(const Graph& graph, const std::map<std::string, Item>& given,

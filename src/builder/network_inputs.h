@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <lanner/engine.h>
 #include <lanner/item.h>
 
 #include "engine/context/given_shapes.h"
@@ -28,6 +29,10 @@ struct InputDraw {
 /// fit, or a sequence is not given.
 std::vector<Item> network_inputs(const Graph& graph, const std::map<std::string, Item>& given,
                                  const InputDraw& draw);
+
+/// An item of network_inputs() as input `i` of the engine is bound: in its type and layout, and in memory of
+/// its own where a run may overwrite it.
+Item in_binding(const Engine& engine, std::size_t i, Item item);
 
 /// Whether an input whose type InputDraw::integers applies to is drawn.
 bool draws_index_inputs(const Graph& graph, const std::map<std::string, Item>& given);

@@ -1,5 +1,6 @@
 // Engines of the C interface.
 
+#include <exception>
 #include <initializer_list>
 #include <optional>
 
@@ -70,6 +71,22 @@ lanner_status make_engine(lanner_engine** engine, lanner_error** error, Make&& m
   });
 }
 
+/// Takes all tensors before it throws what is wrong with the first, since they are owned also on failure.
+std::vector<Tensor> all_taken(DLManagedTensorVersioned* const* tensors, std::size_t count) {
+  if (count > 0) required(tensors, "tensors");
+  std::vector<Tensor> taken;
+  std::exception_ptr wrong;
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      taken.push_back(from_dlpack(&required(tensors[i], "tensor")));
+    } catch (...) {
+      if (!wrong) wrong = std::current_exception();
+    }
+  }
+  if (wrong) std::rethrow_exception(wrong);
+  return taken;
+}
+
 lanner_status describe(const std::vector<Binding>* bindings, std::size_t index, lanner_binding* into,
                        lanner_error** error) noexcept {
   return guarded(error, [&] {
@@ -137,16 +154,16 @@ lanner_status lanner_engine_save_with(const lanner_engine* engine, const char* p
 lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const* names,
                                   DLManagedTensorVersioned* const* tensors, size_t count,
                                   lanner_engine** refitted, lanner_error** error) noexcept {
-  return c::make_engine(refitted, error, [&] {
-    if (count > 0) c::required(tensors, "tensors");
-    std::vector<Tensor> taken;
-    for (std::size_t i = 0; i < count; ++i) taken.push_back(from_dlpack(&c::required(tensors[i], "tensor")));
+  return c::guarded(error, [&] {
+    if (refitted) *refitted = nullptr;
+    const std::vector<Tensor> taken = c::all_taken(tensors, count);
+    c::required(refitted, "engine");
     if (count > 0) c::required(names, "names");
     std::map<std::string, Tensor> weights;
     for (std::size_t i = 0; i < count; ++i)
       c::check(weights.emplace(c::text(names[i], "name of a weight"), taken[i]).second,
                ErrorCode::invalid_argument, "weight '{}' is given twice", names[i]);
-    return c::required(engine, "engine").engine.refit(weights);
+    *refitted = new lanner_engine{c::required(engine, "engine").engine.refit(weights)};
   });
 }
 

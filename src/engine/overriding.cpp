@@ -1,5 +1,6 @@
 #include "engine/overriding.h"
 
+#include <chrono>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace lanner {
 constexpr std::size_t most_engines = 4;
 
 namespace {
+
+/// Setting a cancel token wakes nobody, so waiters poll it.
+constexpr std::chrono::milliseconds poll_interval{10};
 
 std::string digest_of(ByteSource& source) {
   constexpr std::size_t piece = 1 << 20;
@@ -41,9 +45,48 @@ Overriding::Overriding(SourcePtr model, const BuildOptions& options, std::filesy
   options_.trace_passes.clear();
 }
 
+/// Marks the calling thread as the one that builds, for its lifetime.
+class Overriding::Building {
+public:
+  /// The owner's lock must be held.
+  explicit Building(const Overriding& owner) : owner_(owner) {
+    owner_.building_ = std::this_thread::get_id();
+  }
+  Building(const Building&) = delete;
+  ~Building() {
+    {
+      const std::lock_guard lock(owner_.mutex_);
+      owner_.building_.reset();
+    }
+    owner_.changed_.notify_all();
+  }
+
+private:
+  const Overriding& owner_;
+};
+
 Engine Overriding::with(const std::set<std::string>& names, const Control& control) const {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = engines_.find(names); found != engines_.end()) return found->second;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (const auto found = engines_.find(names); found != engines_.end()) return found->second;
+    if (!building_) break;
+    check(
+        *building_ != std::this_thread::get_id(), ErrorCode::invalid_argument,
+        "the progress callback of a run that overrides initialisers overrides {}, for which an engine has to "
+        "be built; expected another thread",
+        fmt::join(names, ", "));
+    changed_.wait_for(lock, poll_interval);
+    control.cancel.check();
+  }
+  const Building building(*this); // destroyed after the guard below: it takes the lock itself
+  lock.unlock();
+  Engine engine = built(names, control);
+  const std::lock_guard done(mutex_);
+  if (engines_.size() == most_engines) engines_.erase(engines_.begin());
+  return engines_.emplace(names, std::move(engine)).first->second;
+}
+
+Engine Overriding::built(const std::set<std::string>& names, const Control& control) const {
   check(digest_of(*model_) == digest_, ErrorCode::invalid_argument,
         "{}: the file has changed since the engine was built, and to override {} it has to be read again; "
         "build the engine anew, with overridden",
@@ -56,9 +99,7 @@ Engine Overriding::with(const std::set<std::string>& names, const Control& contr
   BuildOptions options = options_;
   options.overridden.insert(options.overridden.end(), names.begin(), names.end());
   options.control = control;
-  Engine engine = Engine::build(model_, options, folder_);
-  if (engines_.size() == most_engines) engines_.erase(engines_.begin());
-  return engines_.emplace(names, std::move(engine)).first->second;
+  return Engine::build(model_, options, folder_);
 }
 
 } // namespace lanner

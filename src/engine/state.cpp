@@ -148,10 +148,11 @@ MadeVariantPtr EngineState::tuned(const VariantKey& key, double& seconds, const 
   });
 }
 
-void EngineState::make_ahead(std::span<const VariantKey> variants, const Control& control,
-                             const std::function<void(const MadeVariant&)>& made) const {
+double EngineState::make_ahead(std::span<const VariantKey> variants, const Control& control,
+                               const std::function<void(const MadeVariant&)>& made,
+                               std::optional<double> seconds) const {
   const AccountScope charged(account);
-  double left = budget;
+  double left = seconds.value_or(budget);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const double share = left / static_cast<double>(variants.size() - i);
     double unspent = share;
@@ -160,6 +161,7 @@ void EngineState::make_ahead(std::span<const VariantKey> variants, const Control
     warn_about_first(variants[i], *one);
     left -= share - unspent;
   }
+  return left;
 }
 
 void EngineState::expect(std::vector<ShapeProfile> expected) {

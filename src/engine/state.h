@@ -101,9 +101,11 @@ struct EngineState {
   /// Indices of the inputs that are states.
   std::vector<std::size_t> state_inputs() const;
   /// Tunes each of these within the budget of one build: unused time of one's share goes to later ones.
-  /// Thread-safe. `made` is called with each before the next is made.
-  void make_ahead(std::span<const VariantKey> variants, const Control& control,
-                  const std::function<void(const MadeVariant&)>& made = {}) const;
+  /// Thread-safe. `made` is called with each before the next is made. `seconds`: the time for tuning, if it
+  /// is not the whole budget. Returns what is left of it.
+  double make_ahead(std::span<const VariantKey> variants, const Control& control,
+                    const std::function<void(const MadeVariant&)>& made = {},
+                    std::optional<double> seconds = std::nullopt) const;
   /// `graph` with all constants row-major, which a plan that runs with its saved kernels never needs.
   /// Thread-safe.
   const Graph& portable() const;

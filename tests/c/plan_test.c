@@ -42,6 +42,52 @@ static DLManagedTensorVersioned* turned_weight(void) {
   return tensor;
 }
 
+static int deleted;
+
+static void count_deleted(DLManagedTensorVersioned* tensor) {
+  (void)tensor;
+  ++deleted;
+}
+
+/* Tensors of a refit are owned also where an argument is wrong: each deleter is called once. */
+static void check_failed_refits(const lanner_engine* engine) {
+  const char* names[] = {"weight", "bias"};
+  int64_t shape[] = {3, 3};
+  float values[9] = {0};
+  DLManagedTensorVersioned given[2], *tensors[2];
+  lanner_engine* refitted = NULL;
+  int i;
+  memset(given, 0, sizeof given);
+  deleted = 0;
+  for (i = 0; i < 2; ++i) {
+    given[i].version.major = 1;
+    given[i].deleter = count_deleted;
+    given[i].dl_tensor.data = values;
+    given[i].dl_tensor.device.device_type = kDLCPU;
+    given[i].dl_tensor.ndim = 2;
+    given[i].dl_tensor.dtype.code = kDLFloat;
+    given[i].dl_tensor.dtype.bits = 32;
+    given[i].dl_tensor.dtype.lanes = 1;
+    given[i].dl_tensor.shape = shape;
+    tensors[i] = &given[i];
+  }
+  given[0].version.major = 2;
+  REFUSE(lanner_engine_refit(engine, names, tensors, 2, &refitted, &error), LANNER_UNSUPPORTED,
+         "expected 1.x");
+  REQUIRE(deleted == 2 && !refitted);
+  given[0].version.major = 1;
+  REFUSE(lanner_engine_refit(engine, names, tensors, 2, NULL, &error), LANNER_INVALID_ARGUMENT,
+         "engine is null");
+  REQUIRE(deleted == 4);
+  REFUSE(lanner_engine_refit(engine, NULL, tensors, 2, &refitted, &error), LANNER_INVALID_ARGUMENT,
+         "names is null");
+  REQUIRE(deleted == 6);
+  tensors[0] = NULL;
+  REFUSE(lanner_engine_refit(engine, names, tensors, 2, &refitted, &error), LANNER_INVALID_ARGUMENT,
+         "tensor is null");
+  REQUIRE(deleted == 7);
+}
+
 void check_weights(const lanner_engine* engine) {
   const char *names[] = {"weight", "weight"}, *wrong[] = {"weigth"};
   const int64_t shape[] = {3};
@@ -50,6 +96,7 @@ void check_weights(const lanner_engine* engine) {
   lanner_context* context = NULL;
   lanner_save_options save;
   lanner_load_options load;
+  check_failed_refits(engine);
   tensors[0] = turned_weight();
   SUCCEED(lanner_engine_refit(engine, names, tensors, 1, &refitted, &error));
   SUCCEED(lanner_context_create(refitted, NULL, &context, &error));

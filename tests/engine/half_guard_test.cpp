@@ -11,6 +11,7 @@
 #include "builder/precision/half_trials.h"
 #include "builder/precision/plan_choice.h"
 #include "device/cpu.h"
+#include "engine/caller_options.h"
 #include "engine/plan_file/plan_file.h"
 #include "engine/precision_notes.h"
 #include "graph/parsed.h"
@@ -160,6 +161,16 @@ TEST(PlanChoice, keeps_fp32_only_where_it_is_faster) {
   const auto wins = timed_plans(fast, slow, 0.05, {});
   ASSERT_TRUE(wins);
   EXPECT_FALSE(wins->fp32_wins);
+}
+
+TEST(PlanChoice, binds_inputs_as_callers_hold_them) {
+  const char* const text = "graph @g(%x: f32[64, 256]) -> (%y) {\n%y: f32[64, 256] = relu(%x)\n}";
+  const auto one = state_of(text), other = state_of(text);
+  CallerOptions callers;
+  callers.storages["x"] = BindingStorage::parse("row:bf16");
+  callers.overwritable = {"x"};
+  for (const auto& state : {one, other}) set_callers(*state, callers);
+  EXPECT_TRUE(timed_plans(one, other, 0.05, {}));
 }
 
 TEST(PrecisionNotes, of_damaged_metadata_are_none) {

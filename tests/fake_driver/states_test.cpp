@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/cuda/gpu.h"
 #include "engine/small_models.h"
 #include "fake_driver/fake_gpu.h"
 #include "text_parts.h"
@@ -51,6 +52,27 @@ TEST_F(FakeStates, both_orders_of_state_buffers_are_replayed) {
   context.run();
   EXPECT_EQ(numbers(context.output("y").tensor), want[0]);
   EXPECT_TRUE(engine.verify().right());
+}
+
+TEST_F(FakeStates, are_read_and_set_after_the_runs_enqueued_on_another_stream) {
+  BuildOptions options = plain_options(gpu_device);
+  options.states = {{"w", "w_out"}};
+  const Engine engine = built(window_model(), options);
+  const Tensor x = ramp({2, 1}, 1).to(gpu_device);
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    fake_cuda_defer(seed);
+    const cuda::OwnedStream stream(cuda::Gpu::get(gpu_device));
+    Context context = engine.create_context();
+    context.bind("x", x);
+    context.enqueue(stream.stream());
+    EXPECT_EQ(numbers(context.state("w").tensor), (std::vector<float>{0, 0, 1, 0, 0, 2})) << seed;
+    context.enqueue(stream.stream());
+    context.bind("w", ramp({2, 3}, 4));
+    context.enqueue(stream.stream());
+    EXPECT_EQ(numbers(context.state("w").tensor), (std::vector<float>{5, 6, 1, 8, 9, 2})) << seed;
+    stream.synchronize();
+    fake_cuda_defer(0);
+  }
 }
 
 TEST_F(FakeStates, an_alias_is_copied_back_to_the_host) {

@@ -58,6 +58,8 @@ CalibrationData batches_of(const std::filesystem::path& file, const Graph& graph
   const std::map<std::string, Tensor> tensors = load_tensors(file, limits);
   auto samples = std::make_shared<std::map<std::string, Samples>>();
   const auto [size, fixed] = batch_size(graph, tensors);
+  check(size > 0, ErrorCode::invalid_argument,
+        "{}: an input of the model has 0 samples; expected at least one", file.string());
   std::int64_t count = -1;
   for (const auto& input : graph.body().parameters()) {
     const auto tensor = tensors.find(input->name());

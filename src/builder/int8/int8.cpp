@@ -43,24 +43,36 @@ struct Verdict {
 /// mean over the inputs: what all inputs have in common decides nothing.
 class OutputNoise {
 public:
+  /// A batch whose values decide the output's shape, which differs then, is left out.
   void add(const Tensor& reference, const Tensor& quantised) {
-    constexpr std::int64_t longest_row = 4096;
+    constexpr std::size_t longest_row = 4096;
+    if (reference.shape() != quantised.shape()) {
+      ++left_out_;
+      return;
+    }
     const std::span<const float> expected = reference.as<float>(), got = quantised.as<float>();
     all_.add(expected, got);
     const std::int64_t rows = reference.rank() == 2 ? reference.shape()[0] : 0;
-    if (rows == 0 || reference.shape()[1] > longest_row) return;
+    if (rows == 0) return;
     const auto width = static_cast<std::size_t>(reference.shape()[1]);
+    if (rows_.inputs() == 0) width_ = width;
+    in_rows_ = in_rows_ && width <= longest_row && width == width_;
+    if (!in_rows_) return;
     for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row)
       rows_.add_input(expected.subspan(row * width, width), got.subspan(row * width, width));
   }
   double decibels() const {
     constexpr std::size_t fewest = 8; // the mean of fewer inputs is mostly the inputs themselves
-    return rows_.inputs() >= fewest ? rows_.together().decibels() : all_.decibels();
+    return in_rows_ && rows_.inputs() >= fewest ? rows_.together().decibels() : all_.decibels();
   }
+  std::size_t left_out() const { return left_out_; }
 
 private:
   SignalNoise all_;
   CentredSignalNoise rows_;
+  std::size_t width_ = 0;    ///< Of the first row.
+  bool in_rows_ = true;      ///< Whether all batches have short rows of that width.
+  std::size_t left_out_ = 0; ///< Batches.
 };
 
 /// Those that pins leave INT8 for.
@@ -366,15 +378,22 @@ private:
     passes::quantize_nodes(*quantized, chosen(verdicts), scales(table));
     GraphRun run(*quantized, {}, options_, target_);
     std::map<std::string, OutputNoise> sums;
-    std::size_t number = 0;
     each_batch("calibrate: network", [&](const auto& batch) {
-      if (number == expected_.size()) expected_.push_back(fp32().run(batch, options_.control).outputs);
-      const std::map<std::string, Tensor>& expected = expected_[number++];
+      // Not kept from pass to pass: each may give the batches in another order.
+      const std::map<std::string, Tensor> expected = fp32().run(batch, options_.control).outputs;
       for (const auto& [name, tensor] : run.run(batch, options_.control).outputs)
         sums[name].add(expected.at(name), tensor);
     });
     double least = std::numeric_limits<double>::infinity();
-    for (const auto& [name, sum] : sums) least = std::min(least, sum.decibels());
+    for (const auto& [name, sum] : sums) {
+      least = std::min(least, sum.decibels());
+      if (sum.left_out() > 0 && told_.insert(name).second)
+        log_message(
+            LogLevel::warning,
+            fmt::format("{}: output {} has other sizes in INT8 than in FP32 in {} of the calibration's "
+                        "batches, which its signal-to-noise ratio leaves out",
+                        graph_.name, name, sum.left_out()));
+    }
     return least;
   }
 
@@ -384,8 +403,8 @@ private:
   const Target& target_;
   std::vector<Int8Candidate> candidates_;
   std::vector<std::string> values_;
-  std::unique_ptr<GraphRun> fp32_;                      ///< Once it is needed.
-  std::vector<std::map<std::string, Tensor>> expected_; ///< FP32's outputs of each batch.
+  std::unique_ptr<GraphRun> fp32_; ///< Once it is needed.
+  std::set<std::string> told_;     ///< Outputs that a line about their sizes was logged for.
   std::map<std::string, Json> drawn_;
   std::map<std::string, double> ratios_; ///< Of the candidates with the thresholds chosen; empty: not known.
 };

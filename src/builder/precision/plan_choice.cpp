@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/log.h>
 
 #include "base/text/json.h"
 #include "builder/network_inputs.h"
@@ -26,7 +27,8 @@ public:
   PlanRun(const std::shared_ptr<const EngineState>& state, const std::vector<Item>& inputs,
           const Control& control)
       : engine_(engine_of(state)), context_(engine_.create_context()), control_{control.cancel, {}} {
-    for (std::size_t i = 0; i < inputs.size(); ++i) context_.bind(engine_.inputs()[i].name, inputs[i]);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      context_.bind(engine_.inputs()[i].name, in_binding(engine_, i, inputs[i]));
     context_.run({}, control_); // makes ready what a first run does
   }
 
@@ -81,6 +83,9 @@ std::optional<PlanTimes> timed_plans(const std::shared_ptr<const EngineState>& a
     return PlanTimes{found[0].seconds, found[1].seconds, found[1].seconds <= found[0].seconds};
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::limit_exceeded) throw;
+    log_message(LogLevel::info,
+                fmt::format("{}: precision {}: not compared with fp32, as a run fails: {}",
+                            allowed->graph->name, allowed->target.precision.types_text(), error.message()));
     return std::nullopt;
   }
 }

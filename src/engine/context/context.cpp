@@ -229,16 +229,19 @@ void Context::enqueue(Stream stream, const Control& control, const RunResources&
   state.queue(stream, control, {resources.executor, resources.allocator});
 }
 
-/// On out of memory the run is retried after freeing what is kept for other shapes.
+/// On out of memory the run is retried after freeing what is kept for other shapes, unless its kernels may
+/// have written over the inputs already.
 void Context::State::queue(Stream stream, const Control& control, const CallResources& call) {
   const AccountScope charged(account);
   const DeadlineScope deadline(engine->limits, control.cancel);
+  began = false;
   try {
     return try_to_queue(stream, control, call);
   } catch (const Error& error) {
     const bool no_memory =
         error.code() == ErrorCode::limit_exceeded || error.code() == ErrorCode::out_of_memory;
-    if (!no_memory || !drop_idle()) throw;
+    if (no_memory) check_deadline(); // a missed one is limit_exceeded too, and memory does not help
+    if (!no_memory || (began && engine->callers.changes_inputs()) || !drop_idle()) throw;
   }
   try_to_queue(stream, control, call);
 }
@@ -251,12 +254,13 @@ void Context::State::try_to_queue(Stream stream, const Control& control, const C
   place_results(call);
   {
     const CallScope given_with_it(call);
+    began = true;
     now().execution->run({stream, threads, control, profiled ? &times : nullptr});
     if (!device().is_host()) fetch_results(stream);
     take_items(stream);
     copy_from_apart(stream);
   }
-  keep_states();
+  keep_states(stream);
   ++runs;
 }
 

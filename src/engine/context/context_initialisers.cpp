@@ -32,7 +32,10 @@ void Context::State::queue_other(Stream stream, const Control& control, const Ru
   std::set<std::string> names;
   for (const auto& [name, item] : overrides) names.insert(name);
   if (!other || other_names != names) {
-    const Engine another = engine->overriding->with(names, control);
+    const Engine another = [&] {
+      const DeadlineScope deadline(engine->limits, control.cancel);
+      return engine->overriding->with(names, control);
+    }();
     other = std::make_unique<Context>(
         another.create_context({.threads = threads, .profile = profiled, .keep_results = keep_results}));
     other_names = std::move(names);

@@ -61,19 +61,19 @@ bool any_overlaps(const BoundPictures& pictures, const Bytes& memory) {
 }
 
 /// A copy in the same layout on the same device.
-Tensor copy_of(const Tensor& tensor) {
+Tensor copy_of(const Tensor& tensor, Stream stream) {
   Tensor copy = Tensor::allocate(tensor.dtype(), tensor.shape(), tensor.layout(), tensor.device());
   copy_memory({copy.data(), copy.device()}, {const_cast<void*>(tensor.data()), tensor.device()},
-              tensor.bytes());
+              tensor.bytes(), stream);
   return copy;
 }
 
-Item detached(const Item& item, const Bytes& memory) {
+Item detached(const Item& item, const Bytes& memory, Stream stream) {
   if (!any_overlaps(item, memory)) return item;
-  if (!item.is_sequence()) return Item(copy_of(item.tensor));
+  if (!item.is_sequence()) return Item(copy_of(item.tensor, stream));
   Item copy;
   auto elements = std::make_shared<std::vector<Item>>();
-  for (const Item& element : *item.items) elements->push_back(detached(element, memory));
+  for (const Item& element : *item.items) elements->push_back(detached(element, memory, stream));
   copy.items = std::move(elements);
   return copy;
 }
@@ -121,12 +121,12 @@ Tensor Context::State::memory_apart(std::size_t output, DType dtype, const Shape
 }
 
 /// Copies results that share memory with an input which is about to be overwritten.
-void Context::State::separate_items() {
+void Context::State::separate_items(Stream stream) {
   ReadyShapes& current = now();
   for (const Tensor& memory : given)
     if (memory.defined())
       for (std::size_t i = 0; i < current.results.size(); ++i)
-        if (current.is_item(i)) current.results[i] = detached(current.results[i], bytes_of(memory));
+        if (current.is_item(i)) current.results[i] = detached(current.results[i], bytes_of(memory), stream);
 }
 
 void Context::State::copy_from_apart(Stream stream) {

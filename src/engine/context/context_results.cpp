@@ -146,7 +146,7 @@ void Context::State::take_items(Stream stream) {
       result = current.execution->transfers(stream).on(Device{}, result);
     result = held_item(std::move(result), engine->outputs[i], held);
   }
-  separate_items();
+  separate_items(stream);
   for (std::size_t i = 0; i < current.results.size(); ++i) {
     if (!current.is_item(i) || !given[i].defined()) continue;
     Item& result = current.results[i];

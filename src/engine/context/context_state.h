@@ -13,6 +13,7 @@
 #include <lanner/engine.h>
 
 #include "base/limits/account.h"
+#include "device/cuda/gpu.h"
 #include "engine/context/kept_states.h"
 #include "engine/context/ready_shapes.h"
 #include "engine/state.h"
@@ -32,7 +33,9 @@ struct Context::State {
   std::vector<Tensor> given;   ///< By output: the caller's memory.
   /// By output: separate memory where the caller's overlaps an input; else undefined.
   std::vector<Tensor> apart;
-  std::vector<KeptState> kept;      ///< By index of EngineState::states; their inputs are bound to views.
+  std::vector<KeptState> kept; ///< By index of EngineState::states; their inputs are bound to views.
+  /// On a GPU, where there are states: the end of the last run, whatever its stream; null before the first.
+  std::unique_ptr<cuda::Event> states_written;
   std::vector<SpareTensors> filled; ///< By input: tensors made of images bound to it.
   /// By output: pool of device memory for results, some of which callers hold.
   std::vector<std::vector<Tensor>> keeps;
@@ -60,6 +63,7 @@ struct Context::State {
   bool other_ran = false; ///< Whether the last run was of `other`.
   std::vector<double> times;
   std::uint64_t runs = 0; ///< Runs since the current shapes became current.
+  bool began = false;     ///< Whether kernels of the current or last run were started.
 
   std::size_t input(std::string_view name) const;
   std::size_t output(std::string_view name) const;
@@ -72,7 +76,8 @@ struct Context::State {
   std::vector<bool> lent() const;
   void begin_states();
   void set_state(std::size_t number, const Tensor& value);
-  void keep_states();
+  void wait_for_states() const;
+  void keep_states(Stream stream);
   void bind_defaults();
   void override_initialiser(const Binding& expected, Item value);
   void queue_other(Stream stream, const Control& control, const RunResources& resources);
@@ -97,7 +102,7 @@ struct Context::State {
   void check_written_memory() const;
   bool overlaps_input(std::size_t output) const;
   Tensor memory_apart(std::size_t output, DType dtype, const Shape& shape);
-  void separate_items();
+  void separate_items(Stream stream);
   void copy_from_apart(Stream stream);
   bool lies_right(std::size_t output, const Tensor& memory) const;
   void check_given(std::size_t i, DType dtype, const Shape& shape) const;

@@ -5,6 +5,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "engine/context/context_state.h"
 
@@ -33,10 +34,18 @@ void Context::State::begin_states() {
   }
 }
 
+/// An enqueued run may still read and write the states.
+void Context::State::wait_for_states() const {
+  if (!states_written) return;
+  const cuda::Current current(cuda::Gpu::get(device()));
+  states_written->synchronize();
+}
+
 /// The value is copied, since runs overwrite states.
 void Context::State::set_state(std::size_t number, const Tensor& value) {
   const std::size_t input = engine->states[number].input;
   const Tensor from = readable(input, value);
+  wait_for_states();
   bound[input] = {}; // its memory may be overwritten
   Tensor memory = kept[number].begin(from.dtype(), from.shape(), engine->callers.input(input).layout);
   copy_memory({memory.data(), device()}, {const_cast<void*>(from.data()), from.device()}, from.bytes());
@@ -45,8 +54,14 @@ void Context::State::set_state(std::size_t number, const Tensor& value) {
 }
 
 /// The states' outputs of this run become inputs of the next.
-void Context::State::keep_states() {
+void Context::State::keep_states(Stream stream) {
   if (engine->states.empty()) return;
+  if (!device().is_host()) {
+    const cuda::Gpu& gpu = cuda::Gpu::get(device());
+    const cuda::Current current(gpu);
+    if (!states_written) states_written = std::make_unique<cuda::Event>(gpu);
+    states_written->record(static_cast<cuda::StreamHandle>(stream.handle));
+  }
   ReadyShapes& current = now();
   for (std::size_t number = 0; number < engine->states.size(); ++number) {
     const StatePair& pair = engine->states[number];
@@ -67,6 +82,7 @@ Item Context::state(std::string_view input) const {
   const std::size_t i = state_->input(input);
   check(state_->state_with(&StatePair::input, i).has_value(), ErrorCode::invalid_argument,
         "input {} is not a state of this engine", input);
+  state_->wait_for_states();
   const Tensor& value = state_->bound[i].tensor;
   return value.defined() ? Item(value.clone()) : Item();
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Callers' memory of a graph's inputs and outputs.
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -40,6 +41,11 @@ struct CallerMemory {
   const HeldStorage& input(std::size_t number) const;
   const HeldStorage& output(std::size_t number) const;
   bool may_write(std::size_t input) const { return input < overwritable.size() && overwritable[input]; }
+  /// Whether a run may change the memory of any input, so that it cannot be repeated after a failure.
+  bool changes_inputs() const {
+    return !aliases.empty() ||
+           std::find(overwritable.begin(), overwritable.end(), true) != overwritable.end();
+  }
   /// Null where there is none.
   const Alias* alias_of_output(std::size_t output) const;
   const Alias* alias_of_input(std::size_t input) const;

@@ -4,6 +4,7 @@
 
 #include <lanner/engine.h>
 
+#include "engine/counting_allocator.h"
 #include "engine/small_models.h"
 #include "expect_error.h"
 #include "program/memory/memory.h"
@@ -119,6 +120,33 @@ TEST(Aliases, TwoInputsCanBeSwapped) {
   itself.run();
   EXPECT_EQ(itself.output("a_out").tensor.data(), a.data());
   EXPECT_EQ(numbers(a), numbers(ramp({4})));
+}
+
+/// Out of memory a run is tried again, but not where that would read what the failed run wrote.
+TEST(Aliases, ARunThatWroteItsInputIsNotRepeated) {
+  const std::string file = model(
+      graph({.nodes = {node({"Add", {"x", "one"}, {"y"}}), node({"Exp", {"y"}, {"z"}}),
+                       node({"NonZero", {"y"}, {"places"}})},
+             .inputs = {value("x", f32, {"n"})},
+             .outputs = {value("y", f32, {"n"}), value("z", f32, {"n"}), value("places", i64, {"1", "k"})},
+             .constants = {floats("one", {}, {1})}}));
+  test::CountingAllocator allocator;
+  Context context = built(file, with_aliases({{"y", "x"}})).create_context();
+  const auto run = [&](const Tensor& x, std::size_t refused) {
+    allocator.fail(refused);
+    context.bind("x", x);
+    context.run({}, {}, {nullptr, refused > 0 ? allocator.table() : nullptr});
+  };
+  run(ramp({4}), 0);
+  run(ramp({2}), 0); // now memory kept for 4 can be freed
+  const Tensor x = ramp({2});
+  run(x, 1); // the memory of z is refused, before any kernel
+  EXPECT_EQ(numbers(x), (std::vector<float>{1, 2}));
+  EXPECT_TRUE(allocator.refused());
+  run(ramp({4}), 0);
+  const Tensor written = ramp({4});
+  LANNER_EXPECT_ERROR(run(written, 2), ErrorCode::out_of_memory, "allocator refused"); // that of places
+  EXPECT_LE(numbers(written)[0], 1);
 }
 
 TEST(Aliases, RejectWhatDoesNotFit) {
