@@ -82,6 +82,25 @@ TEST(EncoderRequests, AnIdrIsForced) {
   }
 }
 
+TEST(EncoderRequests, AnIdrThatIsAskedForTwiceIsOne) {
+  for (const std::string& encoder : encoders) {
+    if (!test::has_encoder(encoder)) continue;
+    SCOPED_TRACE(encoder);
+    const auto made = test::encoded(small_options(encoder), 12, [](Encoder& running, int i) {
+      PictureRequest request;
+      request.force_idr = i == 5;
+      if (i == 5) running.reconfigure({.force_idr = true});
+      return request;
+    });
+    std::vector<std::int64_t> keys;
+    for (const Packet& packet : made.packets)
+      if (packet.key) keys.push_back(packet.pts);
+    if (encoder == "libaom-av1") std::erase(keys, 6); // It makes another one behind it.
+    EXPECT_EQ(keys, (std::vector<std::int64_t>{0, 5}));
+    for (const EncoderRestart& restart : made.restarts) EXPECT_EQ(restart.reason, "force_idr");
+  }
+}
+
 TEST(EncoderRequests, HeadersStandInFrontOfAPicture) {
   for (const std::string& encoder : encoders) {
     if (!test::has_encoder(encoder)) continue;
@@ -237,6 +256,25 @@ TEST(EncoderReconfigures, OthersStartAnewAtAnIdr) {
       }
       EXPECT_GT(after * 2, before * 3);
       EXPECT_EQ(test::decoded(made).size(), 20u);
+    }
+  }
+}
+
+TEST(EncoderReconfigures, DecodingTimesGrowAfterASessionOfFewPictures) {
+  for (const std::string& encoder : encoders) {
+    if (!test::has_encoder(encoder)) continue;
+    for (const int begin : {1, 2}) {
+      SCOPED_TRACE(encoder + " " + std::to_string(begin));
+      EncoderOptions options = small_options(encoder);
+      options.bit_rate = 100'000;
+      if (encoder.starts_with("libx26")) options.b_frames = 3;
+      const auto made = test::encoded(options, 12, [&](Encoder& running, int i) {
+        if (i == begin) running.reconfigure({.bit_rate = 200'000});
+        return PictureRequest();
+      });
+      EXPECT_EQ(made.restarts.size(), 1u);
+      expect_growing_times(made, 12);
+      EXPECT_EQ(test::decoded(made).size(), 12u);
     }
   }
 }

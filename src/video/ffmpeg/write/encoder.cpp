@@ -67,7 +67,8 @@ public:
     check(!request.emit_headers || inserter_.takes_headers(), ErrorCode::unsupported,
           "encode: emit_headers: {} has no parameter sets", session_->codec().name);
     check_picture(*image);
-    if (request.force_idr && !session_->forces_keyframes() && sent_) restart("force_idr");
+    if (request.force_idr && !next_session_ && !session_->forces_keyframes() && pictures_ > 0)
+      restart("force_idr");
     if (next_session_) switch_session(pts);
     FramePtr frame = prepare(*image);
     frame->pts = pts;
@@ -76,11 +77,11 @@ public:
       send_mapped();
       return taken(pts, request);
     }
-    const bool idr = request.force_idr || std::exchange(force_next_, false);
-    if (idr) frame->pict_type = AV_PICTURE_TYPE_I;
+    const bool pending = std::exchange(force_next_, false);
+    if (request.force_idr || pending) frame->pict_type = AV_PICTURE_TYPE_I;
     const int status = session_->send(frame.get());
     if (status == AVERROR(EAGAIN)) {
-      force_next_ = force_next_ || (idr && !request.force_idr);
+      force_next_ = pending;
       return false;
     }
     check_sent(status);
@@ -120,7 +121,8 @@ public:
     } else if (!names.empty()) {
       restart_with(changed, names);
     }
-    if (change.force_idr && !next_session_ && !session_->forces_keyframes() && sent_) restart("force_idr");
+    if (change.force_idr && !next_session_ && !session_->forces_keyframes() && pictures_ > 0)
+      restart("force_idr");
     force_next_ = force_next_ || change.force_idr;
   }
 
@@ -131,7 +133,7 @@ private:
     if (request.emit_headers || !request.sei.empty()) requests_[pts] = request;
     if (first_pts_ == no_pts) first_pts_ = pts;
     last_pts_ = pts;
-    sent_ = true;
+    ++pictures_;
     return true;
   }
 
@@ -161,7 +163,7 @@ private:
     next_session_ = std::make_unique<EncoderSession>(changed);
     options_ = changed;
     restart_reason_ = restart_reason_.empty() ? reason : restart_reason_ + ", " + reason;
-    if (sent_) return;
+    if (pictures_ > 0) return;
     session_ = std::move(next_session_); // It took no picture yet.
     restart_reason_.clear();
     begin_session();
@@ -173,6 +175,10 @@ private:
     const auto drain = [&] {
       while (std::optional<Packet> packet = receive_one()) ready_.push_back(std::move(*packet));
     };
+    // An encoder learns how late its decoding times are with one picture more than it reorders; those of a
+    // shorter session would begin without that delay, and so after those of the next.
+    const int delay = session_->context()->has_b_frames;
+    if (pictures_ <= delay) late_ = delay * frame_ticks();
     if (palette_) palette_->send_end(), send_mapped();
     int status = session_->send(nullptr);
     for (; status == AVERROR(EAGAIN); status = session_->send(nullptr)) drain();
@@ -187,7 +193,7 @@ private:
 
   void begin_session() {
     first_packet_ = true;
-    sent_ = false;
+    pictures_ = late_ = 0;
     headers_ = session_->headers();
     palette_.reset();
     if (session_->frame_format() == AV_PIX_FMT_PAL8)
@@ -264,6 +270,7 @@ private:
       replace_bytes(*from, inserter_.inserted(bytes, emit ? Bytes(headers_) : Bytes(), messages));
     first_packet_ = false;
     from->dts = plausible_dts(from->dts, from->pts);
+    if (from->dts != AV_NOPTS_VALUE) from->dts -= late_;
     if (from->dts != AV_NOPTS_VALUE && last_dts_ != no_pts && from->dts <= last_dts_)
       from->dts = std::min(last_dts_ + 1, from->pts);
     if (from->dts != AV_NOPTS_VALUE) last_dts_ = from->dts;
@@ -353,8 +360,9 @@ private:
   std::map<std::int64_t, PictureRequest> requests_; ///< By the pts of their pictures.
   std::deque<Packet> ready_;
   std::int64_t first_pts_ = no_pts, last_pts_ = no_pts, last_dts_ = no_pts;
-  std::optional<H264SliceQp> slice_qp_;     ///< Of H.264.
-  bool first_packet_ = true, sent_ = false; ///< Of the session.
+  std::optional<H264SliceQp> slice_qp_;  ///< Of H.264.
+  bool first_packet_ = true;             ///< Of the session.
+  std::int64_t pictures_ = 0, late_ = 0; ///< Of the session: sent so far, ticks off its decoding times.
   bool force_next_ = false, draining_ = false, finished_ = false;
 };
 
