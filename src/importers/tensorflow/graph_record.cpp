@@ -51,13 +51,13 @@ constexpr EnumName data_types[] = {
 constexpr FieldEntry dim_fields[] = {
     field<ShapeRecord, [](ShapeRecord& r, FieldValue& v) { r.size = v.integer(); }>(1, "size", Wire::varint),
 };
-/// An unknown dim is the symbol `unknown__i`, which is renamed when the value is declared.
+/// An unknown dim is the symbol `unknown__i`, which is renamed when the value is declared. It is -1, or, in
+/// `_output_shapes` by TensorFlow's optimizer, another negative number for dims that are equal.
 constexpr FieldEntry shape_fields[] = {
     field<ShapeRecord,
           [](ShapeRecord& r, FieldValue& v) {
             r.size = 0;
             v.message(dim_fields, &r);
-            check(r.size >= -1, ErrorCode::bad_data, "a shape has the negative size {}", r.size);
             check_rank(r.dims.size() + 1, "a shape");
             r.dims.push_back(r.size >= 0 ? Dim(r.size)
                                          : Dim::symbol(fmt::format("unknown__{}", r.dims.size())));

@@ -177,7 +177,7 @@ private:
     };
     // An encoder learns how late its decoding times are with one picture more than it reorders; those of a
     // shorter session would begin without that delay, and so after those of the next.
-    const int delay = session_->context()->has_b_frames;
+    const int delay = reordered_pictures();
     if (pictures_ <= delay) late_ = delay * frame_ticks();
     if (palette_) palette_->send_end(), send_mapped();
     int status = session_->send(nullptr);
@@ -189,6 +189,14 @@ private:
     session_ = std::move(next_session_);
     restarts_.push_back({pts, std::exchange(restart_reason_, {})});
     begin_session();
+  }
+
+  /// By how many pictures decoding times precede presentation times. libx265 does not tell FFmpeg.
+  int reordered_pictures() const {
+    constexpr int of_libx265 = 2;
+    const AVCodecContext& context = *session_->context();
+    const bool libx265 = std::string_view(session_->codec().name) == "libx265" && context.max_b_frames != 0;
+    return libx265 ? std::max(of_libx265, context.has_b_frames) : context.has_b_frames;
   }
 
   void begin_session() {
