@@ -71,7 +71,10 @@ public:
   /// lacks them.
   virtual void write(const Packet& packet) = 0;
   virtual std::int64_t bytes() const noexcept = 0; ///< Written so far.
-  virtual void finish() = 0;                       ///< Completes the file and renames it to its final name.
+  /// Writes all that is missing of the file, which keeps its temporary name until finish(): several files can
+  /// so be completed before one of them replaces another. Nothing can be written any more.
+  virtual void complete() = 0;
+  virtual void finish() = 0; ///< Completes the file, unless complete() did, and renames it to its final name.
 };
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format = {});
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions& options);

@@ -82,4 +82,12 @@ TEST(ClipTimes, ManyWrongTimestampsAreCounted) {
   EXPECT_EQ(written.notes[3], "5 timestamps in all were not after the previous one");
 }
 
+TEST(ClipTimes, AFrameThatBeganBeforeThePartIsShownForTheRestOfItsDuration) {
+  ClipTimes clip(milliseconds, {"matroska", "h264", {25, 1}, 5.0}, {});
+  EXPECT_EQ(clip.next(0, 8000), 0);
+  EXPECT_EQ(clip.length(), 3000);
+  EXPECT_EQ(clip.next(8000, 40), 3000);
+  EXPECT_EQ(clip.length(), 40);
+}
+
 } // namespace lanner

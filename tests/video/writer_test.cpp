@@ -165,6 +165,24 @@ TEST_F(Writer, RemuxesPacketsUnchanged) {
   }
 }
 
+TEST_F(Writer, ACompleteFileHasItsTemporaryNameUntilItIsFinished) {
+  const auto from = test::make_clip(folder_ / "a.mp4", 12);
+  const auto demuxer = open_demuxer(open_path(from));
+  const auto muxer = create_muxer((folder_ / "b.mp4").string());
+  muxer->add_stream(demuxer->streams().at(0));
+  std::optional<Packet> packet = demuxer->next();
+  for (; packet; packet = demuxer->next()) muxer->write(*packet);
+  muxer->complete();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "b.mp4"));
+  const auto again = open_demuxer(open_path(from));
+  packet = again->next();
+  LANNER_EXPECT_ERROR(muxer->write(*packet), ErrorCode::invalid_argument, "packet after complete()");
+  LANNER_EXPECT_ERROR(muxer->complete(), ErrorCode::invalid_argument, "complete() was called before");
+  muxer->finish();
+  LANNER_EXPECT_ERROR(muxer->finish(), ErrorCode::invalid_argument, "finish() was called before");
+  EXPECT_EQ(VideoReader(open_path(folder_ / "b.mp4")).size(), 12);
+}
+
 TEST_F(Writer, AnEncoderAloneGivesAStreamThatPlays) {
   EncoderOptions options;
   options.width = 64;

@@ -40,7 +40,9 @@ std::vector<Keyword> make_keywords() {
       Keyword{"limits", "dict[str, int | str]"}.of(
           "bounds of what the clip may ask for, like {\"pixels\": 100_000_000}")};
   for (Keyword& keyword : keywords_of(transcode_option_table(), true)) all.push_back(std::move(keyword));
-  for (Keyword& keyword : keywords_of(writer_option_table(), true, {"width", "height", "fps"})) {
+  // Facts of the pictures are the clip's.
+  const auto chosen = keywords_of(writer_option_table(), true, {"width", "height", "fps", "sample_aspect"});
+  for (Keyword keyword : chosen) {
     if (keyword.name == "codec") keyword.standard.clear(); // What the container holds.
     all.push_back(std::move(keyword));
   }

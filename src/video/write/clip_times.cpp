@@ -138,7 +138,9 @@ std::int64_t ClipTimes::next(std::int64_t pts, std::int64_t duration, std::int64
   length_ = duration;
   ++frames_;
   // Of a part, the frame on the screen at its begin may have come before.
-  const std::int64_t since = std::max<std::int64_t>(difference(time, begin_), target_.begin ? 0 : INT64_MIN);
+  const std::int64_t hidden = target_.begin ? std::max<std::int64_t>(0, difference(begin_, time)) : 0;
+  const std::int64_t since = hidden > 0 ? 0 : difference(time, begin_);
+  shown_ = length_ > hidden ? length_ - hidden : std::min<std::int64_t>(length_, 1);
   std::int64_t tick = rescaled(since, source_, base_);
   if (written_ != no_pts && tick <= written_) tick = added(written_, 1);
   written_ = tick;
@@ -147,7 +149,7 @@ std::int64_t ClipTimes::next(std::int64_t pts, std::int64_t duration, std::int64
 
 std::int64_t ClipTimes::length() const {
   constexpr std::int64_t most = std::int64_t{1} << 50; // Sums with timestamps stay within 64 bits.
-  return length_ > 0 ? std::clamp<std::int64_t>(rescaled(length_, source_, base_), 1, most) : 0;
+  return shown_ > 0 ? std::clamp<std::int64_t>(rescaled(shown_, source_, base_), 1, most) : 0;
 }
 
 } // namespace lanner

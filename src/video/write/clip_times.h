@@ -60,6 +60,7 @@ private:
   std::int64_t step_ = 1;                   ///< Of a frame without a duration, in the clip's ticks.
   std::int64_t begin_ = 0;                  ///< Where the file's times begin in those of the clip.
   std::int64_t last_ = no_pts, length_ = 0; ///< Of the frame before, in the clip's ticks.
+  std::int64_t shown_ = 0;                  ///< What of `length_` lies behind `begin_`.
   std::int64_t shift_ = 0;                  ///< Of the part that is being read.
   std::int64_t written_ = no_pts;           ///< The last time that was given.
   std::int64_t frames_ = 0, moves_ = 0;

@@ -1,6 +1,7 @@
 // Changes of an encoder's options while it runs, and HDR metadata as messages.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -109,6 +110,16 @@ std::uint64_t scaled(double value, double scale) {
 
 } // namespace
 
+bool is_valid(const MasteringDisplay& display) {
+  constexpr double most_luminance = 100'000;
+  const std::array<double, 2> points[] = {display.red, display.green, display.blue, display.white};
+  const auto in_range = [](double value, double most) { return value >= 0 && value <= most; };
+  return std::ranges::all_of(points,
+                             [&](const auto& at) { return in_range(at[0], 1) && in_range(at[1], 1); }) &&
+         in_range(display.max_luminance, most_luminance) && display.min_luminance >= 0 &&
+         display.max_luminance > display.min_luminance;
+}
+
 MasteringDisplay parse_mastering_display(std::string_view text) {
   MasteringDisplay display;
   std::string_view rest = text;
@@ -124,20 +135,14 @@ MasteringDisplay parse_mastering_display(std::string_view text) {
     whole = whole && taken.has_value();
     if (taken) *pair = *taken;
   }
-  const auto in_range = [](const std::array<double, 2>& pair, double most) {
-    return pair[0] >= 0 && pair[1] >= 0 && pair[0] <= most && pair[1] <= most;
-  };
-  for (const auto& pair : {display.green, display.blue, display.red, display.white})
-    whole = whole && in_range(pair, 1);
-  whole = whole && in_range(luminance, 100'000) && luminance[0] > luminance[1];
+  display.max_luminance = luminance[0];
+  display.min_luminance = luminance[1];
   check(
-      whole && rest.empty(), ErrorCode::invalid_argument,
+      whole && rest.empty() && is_valid(display), ErrorCode::invalid_argument,
       "mastering display '{}': expected G(x,y)B(x,y)R(x,y)WP(x,y)L(max,min), CIE 1931 coordinates from 0 to "
       "1 and candela per square metre, like "
       "G(0.265,0.69)B(0.15,0.06)R(0.68,0.32)WP(0.3127,0.329)L(1000,0.0001)",
       text);
-  display.max_luminance = luminance[0];
-  display.min_luminance = luminance[1];
   return display;
 }
 

@@ -37,6 +37,9 @@ std::string to_text(const QpByType& qp);
 /// `G(x,y)B(x,y)R(x,y)WP(x,y)L(max,min)` in candela per square metre and CIE coordinates. Throws
 /// Error{invalid_argument}.
 MasteringDisplay parse_mastering_display(std::string_view text);
+/// Whether an encoder can be given it: coordinates from 0 to 1, luminances of at most 100,000 candela per
+/// square metre that differ. Streams say zeros where they do not know.
+bool is_valid(const MasteringDisplay& display);
 std::string to_text(const MasteringDisplay& display);
 
 /// As SEI (H.264 D.1.29, H.265 D.2.28) or, with `av1`, as metadata OBU (AV1 5.8.4).

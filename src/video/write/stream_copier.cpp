@@ -105,7 +105,10 @@ void StreamCopier::select_and_seek() {
     const StreamInfo& stream = demuxer_->streams()[static_cast<std::size_t>(index)];
     return stream.kind == "audio" && stream.time_base.den > 0;
   });
-  if (timed == indices.end()) return;
+  // What lies before the part is needed of these: a subtitle may still be shown, a cover is at the beginning.
+  const bool whole =
+      std::ranges::any_of(streams_, [](const Stream& stream) { return stream.cover || stream.subtitle; });
+  if (timed == indices.end() || whole) return;
   const Rational base = demuxer_->streams()[static_cast<std::size_t>(*timed)].time_base;
   const double ticks = *copied_.begin / base.to_double();
   if (std::abs(ticks) < 9e18) demuxer_->seek(*timed, std::llround(ticks));

@@ -15,6 +15,7 @@
 #include "base/threads/sole_use.h"
 #include "video/read/shared_source.h"
 #include "video/write/deinterlacer.h"
+#include "video/write/encoder_options.h"
 #include "video/write/quality.h"
 #include "video/write/stream_facts.h"
 #include "video/write/transcode_options.h"
@@ -137,6 +138,11 @@ struct Transcoder::State {
     const HdrMetadata of_container = hdr_metadata(reader.demuxer(), reader.stream().index);
     if (!clip.hdr.mastering) clip.hdr.mastering = of_container.mastering;
     if (!clip.hdr.light) clip.hdr.light = of_container.light;
+    if (clip.hdr.mastering && !is_valid(*clip.hdr.mastering)) {
+      tell("the clip's mastering display is left out: its values are out of range (" +
+           to_text(*clip.hdr.mastering) + ")");
+      clip.hdr.mastering.reset();
+    }
     return clip;
   }
 

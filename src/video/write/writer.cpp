@@ -324,6 +324,9 @@ struct VideoWriter::State {
     if (times) times->finish();
     if (audio) audio->finish();
     if (copier) copier->write_rest(*muxer);
+    // A disk that is full is found before a segment replaces a file.
+    for (const std::unique_ptr<Muxer>& before : done) before->complete();
+    muxer->complete();
     for (const std::unique_ptr<Muxer>& before : done) before->finish();
     muxer->finish();
     finished = true;

@@ -131,6 +131,16 @@ def test_of_a_part_those_that_are_shown_are_cut(tmp_path):
     assert (found[0][0], found[0][1], found[1][0]) == pytest.approx((0, 0.4, 0.6), abs=0.003)
 
 
+def test_of_a_part_of_a_clip_with_sound_those_that_began_before_it_are_shown(tmp_path):
+    """Sound alone would be read from the part's begin on."""
+    make(tmp_path, "silent.mkv", SRT.replace("00:00:00,900", "00:00:01,900"), "srt")
+    ffmpeg("-i", tmp_path / "silent.mkv", "-f", "lavfi", "-i", "sine=440:d=2", "-map", "0", "-map", "1", "-c", "copy", "-c:a", "aac", tmp_path / "in.mkv")
+    lanner.transcode(tmp_path / "in.mkv", tmp_path / "out.mkv", start=1.0)
+    found = shown(tmp_path / "out.mkv")
+    assert [text for *_, text in found] == [text for *_, text in SAID]
+    assert (found[0][0], found[0][1], found[1][0]) == pytest.approx((0, 0.9, 0.1), abs=0.003)
+
+
 def test_they_can_be_left_out(tmp_path):
     clip = make(tmp_path, "in.mkv", SRT, "srt")
     succeed("transcode", clip, tmp_path / "out.mp4", "--no-subtitles")

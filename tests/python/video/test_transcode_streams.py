@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -127,6 +129,16 @@ class TestWhatLiesBesideThePictures:
             covers = [s for s in ffprobe(tmp_path / name)["streams"] if s["disposition"]["attached_pic"]]
             assert [s["codec_name"] for s in covers] == ["png"]
 
+    def test_a_cover_picture_is_kept_in_a_part_of_a_clip_with_sound(self, tmp_path):
+        ffmpeg(*pictures(size="32x32", seconds=0.04), "-frames:v", "1", tmp_path / "cover.png")
+        ffmpeg(*pictures(seconds=2), "-f", "lavfi", "-i", "sine=440:d=2", "-i", tmp_path / "cover.png", "-map", "0", "-map", "1", "-map", "2",
+               "-c:v:0", "libx264", "-c:a", "aac", "-c:v:1", "copy", "-disposition:v:1", "attached_pic", tmp_path / "in.mp4")  # fmt: skip
+        lanner.transcode(tmp_path / "in.mp4", tmp_path / "out.mp4", start=1.0)
+        streams = ffprobe(tmp_path / "out.mp4")["streams"]
+        assert [s["codec_name"] for s in streams if s["disposition"]["attached_pic"]] == ["png"]
+        audio = next(s for s in streams if s["codec_type"] == "audio")
+        assert float(audio["duration"]) == pytest.approx(1.0, abs=0.06)
+
     def test_sound_from_a_pipe_is_missed_with_a_word(self, rich, tmp_path):
         with rich.open("rb") as file:
             class Once:
@@ -157,6 +169,23 @@ class TestPixels:
             assert (facts["max_content"], facts["max_average"]) == (1000, 400)
             value = {key: eval(facts[key]) for key in ("red_x", "green_y", "white_point_x", "max_luminance")}
             assert value == pytest.approx({"red_x": 0.68, "green_y": 0.69, "white_point_x": 0.3127, "max_luminance": 1000}, rel=1e-4)
+
+    @pytest.mark.parametrize("luminance", [0, 0xFFFFFFFF])
+    def test_a_mastering_display_out_of_range_is_left_out_with_a_note(self, tmp_path, luminance):
+        """Zeros say that it is not known (CTA-861)."""
+        encoder = lanner.Encoder(width=64, height=48, codec="libx265", time_base=Fraction(1, 25), format="yuv420p")
+        message = struct.pack(">8HII", *[0] * 8, luminance, 0)
+        for i in range(5):
+            encoder.send(np.full((48, 64, 3), 20 * i, np.uint8), sei=[(137, message)])
+        encoder.finish()
+        (tmp_path / "in.hevc").write_bytes(b"".join(bytes(packet) for packet in encoder))
+        notes = lanner.transcode(tmp_path / "in.hevc", tmp_path / "out.mp4", codec="hevc").notes
+        assert [note for note in notes if "mastering display is left out: its values are out of range" in note], notes
+        assert not any("max_luminance" in side for side in stream_of(tmp_path / "out.mp4", "video").get("side_data_list", []))
+
+    def test_the_shape_of_its_pixels_is_the_clips(self, tmp_path):
+        with pytest.raises(TypeError, match="sample_aspect"):
+            lanner.transcode(DATA / "none.mp4", tmp_path / "out.mp4", sample_aspect="4:3")
 
     def test_colours_that_are_not_said_stay_unsaid(self, tmp_path):
         clip = tmp_path / "in.mp4"

@@ -127,6 +127,10 @@ def test_fragmented_files(tmp_path):
             out.write(BLACK)
         assert (b"moof" in (tmp_path / name).read_bytes()) == fragmented
         assert len(lanner.VideoReader(tmp_path / name)) == 1
+    with lanner.VideoWriter(tmp_path / "d.mp4", width=64, height=48, fps=25, b_frames=2, fragmented=True) as out:
+        for i in range(8):
+            out.write(np.full((48, 64, 3), 30 * i, np.uint8))
+    assert list(lanner.VideoReader(tmp_path / "d.mp4").times()) == pytest.approx([i / 25 for i in range(8)])
     with pytest.raises(lanner.InvalidArgument, match="fragmented: .*matroska"):
         open_writer(tmp_path / "c.mkv", fragmented=True)
 

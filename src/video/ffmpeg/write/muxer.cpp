@@ -243,7 +243,8 @@ public:
 
   void write(const Packet& packet) override {
     const SoleUse::Call call(use_);
-    check(!finished_, ErrorCode::invalid_argument, "{}: packet after finish()", path_);
+    check(!ended_, ErrorCode::invalid_argument, "{}: packet after {}", path_,
+          finished_ ? "finish()" : "complete()");
     require_stream(packet.stream);
     if (!begun_) adopt_headers(*context_->streams[packet.stream]->codecpar, packet);
     begin();
@@ -267,21 +268,36 @@ public:
     return file_ ? std::max(position, static_cast<std::int64_t>(file_->size())) : position;
   }
 
+  void complete() override {
+    const SoleUse::Call call(use_);
+    check(!ended_, ErrorCode::invalid_argument, "{}: {} was called before", path_,
+          finished_ ? "finish()" : "complete()");
+    end();
+  }
+
   void finish() override {
     const SoleUse::Call call(use_);
     check(!finished_, ErrorCode::invalid_argument, "{}: finish() was called before", path_);
-    begin();
+    if (!ended_) end();
     finished_ = true;
+    check(whole_, ErrorCode::invalid_argument, "{}: finish() behind a complete() that failed", path_);
+    if (file_) file_->commit();
+  }
+
+private:
+  /// Writes what is missing of the file.
+  void end() {
+    begin();
+    ended_ = true;
     for (const auto& [stream, converter] : converters_) converter->finish();
     if (is_animation(format_)) set_last_delay();
     clear_logged_error();
     require(av_write_trailer(context_.get()), "end the file");
     avio_flush(io_->context());
     io_->rethrow();
-    if (file_) file_->commit();
+    whole_ = true;
   }
 
-private:
   bool is_mp4() const { return format_ == "mp4" || format_ == "mov" || format_ == "ipod"; }
 
   /// In ticks of add_stream() and copy_stream().
@@ -435,8 +451,10 @@ private:
     if (begun_) return;
     check(!time_bases_.empty(), ErrorCode::invalid_argument, "{}: no stream was added", path_);
     Dictionary settings;
-    // Players may start before the whole file has arrived.
-    settings.set("movflags", fragmented_ ? "+frag_keyframe+empty_moov+default_base_moof" : "+faststart");
+    // Players may start before the whole file has arrived. The index of a file in fragments waits for the
+    // first of them, whose times say where the stream begins (its edit list).
+    settings.set("movflags",
+                 fragmented_ ? "+frag_keyframe+empty_moov+delay_moov+default_base_moof" : "+faststart");
     if (is_animation(format_)) add_plays(settings);
     add_movie_timescale(*context_, time_bases_, settings);
     clear_logged_error();
@@ -481,7 +499,7 @@ private:
   std::map<int, std::unique_ptr<SubtitleConverter>> converters_; ///< By the stream that they write.
   int plays_ = 0;                                                ///< Of an animation; 0 is without end.
   std::int64_t last_duration_ = 0; ///< Of the packet written last, in its stream's ticks.
-  bool begun_ = false, finished_ = false;
+  bool begun_ = false, ended_ = false, whole_ = false, finished_ = false;
 };
 
 } // namespace
