@@ -47,6 +47,17 @@ TEST(BoxPlan, neighbours_are_moved_at_once_where_both_sides_allow) {
   EXPECT_EQ(grouped.target_offset, 1);
 }
 
+TEST(BoxPlan, lines_of_tiles_are_moved_in_groups_where_both_sides_allow) {
+  // [2, 64, 40] -> [2, 40, 64]
+  const Box box{{2, 40, 64}, {2560, 1, 40}, {2560, 64, 1}};
+  EXPECT_EQ(tile_group(box, 8), 8);
+  EXPECT_EQ(tile_group(box, 4), 4);
+  EXPECT_EQ(tile_group({{2, 36, 64}, {2304, 1, 36}, {2304, 64, 1}}, 8), 4);
+  EXPECT_EQ(tile_group({{2, 49, 64}, {3136, 1, 49}, {3136, 64, 1}}, 8), 1);
+  EXPECT_EQ(tile_group({{2, 40, 64}, {2560, 1, 40}, {2560, 66, 1}}, 8), 2);
+  EXPECT_EQ(tile_group({{2, 40, 64}, {2560, 1, 40}, {2560, 64, 1}, 4, 0}, 8), 4);
+}
+
 TEST(BoxPlan, sides_that_are_dense_along_different_axes_are_moved_in_tiles) {
   // [3, 70, 40] -> [3, 40, 70]
   const auto tiles = tile_parameters({{3, 40, 70}, {2800, 1, 40}, {2800, 70, 1}}, 32);

@@ -70,6 +70,12 @@ INSTANTIATE_TEST_SUITE_P(
         "(%x: f32[3, 130, 8]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
         "[0, 2, 1]}\n}",
         "(%x: i64[65, 129]) -> (%y: i64[*] as \"y\") {\n%y: i64[*] = transpose(%x)\n}",
+        "(%x: f32[2, 72, 100]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
+        "[0, 2, 1]}\n}",
+        "(%x: f16[2, 136, 72]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = transpose(%x) {perm = "
+        "[0, 2, 1]}\n}",
+        "(%x: f16[3, 68, 44]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = transpose(%x) {perm = "
+        "[0, 2, 1]}\n}",
         "(%x: u8[3, 200, 100]) -> (%y: u8[*] as \"y\") {\n%y: u8[*] = transpose(%x) {perm = "
         "[2, 0, 1]}\n}",
         "(%x: f32[2, 19, 4, 32]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "

@@ -49,12 +49,8 @@ BoxCopy::BoxCopy(const Gpu& gpu, const Box& given, DType from, DType to) {
   };
   single_ = plain(name_of("copy_box_", "convert_box_", from, to), box);
   const std::int64_t narrow = std::min(from_bytes, to_bytes);
-  if (const auto tiles = tile_parameters(box, tile_edge(static_cast<int>(narrow)))) {
-    const std::int64_t count = tiles->outer.elements * tiles->row_tiles * tiles->column_tiles;
-    tiled_ = Tiled{embedded_function(gpu, "boxes", name_of("rotate_box_", "rotate_box_", from, to).c_str()),
-                   grid_for(gpu, count * 256), *tiles};
-    return;
-  }
+  if (const auto tiles = tile_parameters(box, tile_edge(static_cast<int>(narrow))))
+    return set_tiled(gpu, box, *tiles, from, to);
   const std::int64_t count = elements_at_once(box, from == to ? widest_bytes / from_bytes : 4);
   if (count == 1 || (from != to && count != 4)) return;
   source_alignment_ = static_cast<std::uint64_t>(count * from_bytes);
@@ -64,13 +60,31 @@ BoxCopy::BoxCopy(const Gpu& gpu, const Box& given, DType from, DType to) {
                    in_groups(box, count));
 }
 
+void BoxCopy::set_tiled(const Gpu& gpu, const Box& box, const TileParameters& tiles, DType from, DType to) {
+  const std::int64_t bytes = element_bytes(from);
+  const std::int64_t count = tiles.outer.elements * tiles.row_tiles * tiles.column_tiles;
+  const auto made = [&](const std::string& function) {
+    return Tiled{embedded_function(gpu, "boxes", function.c_str()), grid_for(gpu, count * 256), tiles};
+  };
+  tiled_ = made(name_of("rotate_box_", "rotate_box_", from, to));
+  constexpr std::int64_t least_group = 4;
+  if (from != to || (bytes != 2 && bytes != 4)) return;
+  const std::int64_t group = tile_group(box, widest_bytes / bytes);
+  if (group < least_group) return;
+  tiled_in_groups_ = made(fmt::format("rotate_box_{}_by_{}", bytes, group));
+  source_alignment_ = target_alignment_ = static_cast<std::uint64_t>(group * bytes);
+}
+
 void BoxCopy::launch(const void* source, void* target, Stream stream) const {
   if (elements_ == 0) return;
   const void* from = static_cast<const std::byte*>(source) + source_bytes_;
   void* to = static_cast<std::byte*>(target) + target_bytes_;
-  if (tiled_) return cuda::launch(tiled_->function, tiled_->grid, stream, from, to, tiled_->parameters);
-  const bool grouped = grouped_ && is_aligned(from, source_alignment_) && is_aligned(to, target_alignment_);
-  const Plain& plain = grouped ? *grouped_ : single_;
+  const bool aligned = is_aligned(from, source_alignment_) && is_aligned(to, target_alignment_);
+  if (tiled_) {
+    const Tiled& tiled = tiled_in_groups_ && aligned ? *tiled_in_groups_ : *tiled_;
+    return cuda::launch(tiled.function, tiled.grid, stream, from, to, tiled.parameters);
+  }
+  const Plain& plain = grouped_ && aligned ? *grouped_ : single_;
   cuda::launch(plain.function, plain.grid, stream, from, to, plain.parameters);
 }
 

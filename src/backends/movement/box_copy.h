@@ -40,10 +40,12 @@ private:
 
   std::uint64_t elements_ = 0;
   std::int64_t source_bytes_ = 0, target_bytes_ = 0;          ///< Byte offsets of the box's first element.
-  std::uint64_t source_alignment_ = 1, target_alignment_ = 1; ///< Required by `grouped_`.
+  std::uint64_t source_alignment_ = 1, target_alignment_ = 1; ///< Required by `grouped_`, `tiled_in_groups_`.
   Plain single_;
   std::optional<Plain> grouped_;
-  std::optional<Tiled> tiled_;
+  std::optional<Tiled> tiled_, tiled_in_groups_;
+
+  void set_tiled(const Gpu& gpu, const Box& box, const TileParameters& tiles, DType from, DType to);
 };
 
 } // namespace lanner::cuda

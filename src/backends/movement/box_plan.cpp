@@ -61,6 +61,21 @@ Box in_groups(const Box& given, std::int64_t count) {
   return box;
 }
 
+std::int64_t tile_group(const Box& box, std::int64_t most) {
+  const auto divides = [&](std::int64_t count) {
+    const auto fits = [&](std::int64_t stride) { return stride == 1 || stride % count == 0; };
+    for (std::size_t axis = 0; axis < box.sizes.size(); ++axis) {
+      const bool tiled = box.source_strides[axis] == 1 || box.target_strides[axis] == 1;
+      if (tiled && box.sizes[axis] % count != 0) return false;
+      if (!fits(box.source_strides[axis]) || !fits(box.target_strides[axis])) return false;
+    }
+    return box.source_offset % count == 0 && box.target_offset % count == 0;
+  };
+  std::int64_t count = most;
+  while (count > 1 && !divides(count)) count /= 2;
+  return count;
+}
+
 std::optional<TileParameters> tile_parameters(const Box& box, int edge) {
   const auto dense = [](const std::vector<std::int64_t>& strides) {
     return static_cast<std::size_t>(std::ranges::find(strides, 1) - strides.begin());

@@ -23,4 +23,8 @@ Box in_groups(const Box& box, std::int64_t count);
 /// axis, or one of the two axes is short.
 std::optional<TileParameters> tile_parameters(const Box& box, int edge);
 
+/// How many elements of a tile's line can be read, and written, as one, at most `most`: a power of two that
+/// divides the two axes, all other strides and the offsets. `box` has tile_parameters().
+std::int64_t tile_group(const Box& box, std::int64_t most);
+
 } // namespace lanner::cuda

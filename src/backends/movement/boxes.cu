@@ -74,6 +74,47 @@ __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ tar
   }
 }
 
+/// The same with `n` elements of a line read, and written, as one. Words of a line are an odd number, so that
+/// the elements of a column lie in different banks.
+template<typename T, int n>
+__device__ void rotate_box_in_groups(const T* __restrict__ source, T* __restrict__ target,
+                                     const TileParameters& p) {
+  constexpr int edge = tile_edge(sizeof(T)), groups = edge / n, threads = 256;
+  constexpr int line_words = edge * sizeof(T) / 4 + 1, group_words = n * sizeof(T) / 4;
+  constexpr int pitch = line_words * 4 / sizeof(T);
+  using Group = Pack<T, n>;
+  __shared__ std::uint32_t words[edge][line_words];
+  const T* const cells = reinterpret_cast<const T*>(words);
+  const std::int64_t tiles = p.outer.elements * p.row_tiles * p.column_tiles;
+  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const std::int64_t across = tile / p.row_tiles, row = (tile - across * p.row_tiles) * edge;
+    const std::int64_t plane = across / p.column_tiles, column = (across - plane * p.column_tiles) * edge;
+    const BoxOffsets offsets = offsets_of(plane, p.outer);
+    const T* from = source + offsets.from + row + column * p.column_source;
+    T* to = target + offsets.to + column + row * p.row_target;
+#pragma unroll
+    for (int i = threadIdx.x; i < edge * groups; i += threads) {
+      const int line = i / groups, at = i % groups * n;
+      if (row + at >= p.rows || column + line >= p.columns) continue;
+      const Pack<std::uint32_t, group_words> read =
+          *reinterpret_cast<const Pack<std::uint32_t, group_words>*>(from + line * p.column_source + at);
+#pragma unroll
+      for (int k = 0; k < group_words; ++k) words[line][i % groups * group_words + k] = read.values[k];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = threadIdx.x; i < edge * groups; i += threads) {
+      const int line = i / groups, at = i % groups * n;
+      if (row + line >= p.rows || column + at >= p.columns) continue;
+      Group written;
+#pragma unroll
+      for (int k = 0; k < n; ++k) written.values[k] = cells[(at + k) * pitch + line];
+      *reinterpret_cast<Group*>(to + line * p.row_target + at) = written;
+    }
+    __syncthreads();
+  }
+}
+
 } // namespace
 
 #define LANNER_COPY_BOX(bytes, T)                                                                            \
@@ -83,6 +124,10 @@ __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ tar
 #define LANNER_TURN_BOX(bytes, T)                                                                            \
   __global__ void __launch_bounds__(256) rotate_box_##bytes(const T* s, T* t, TileParameters p) {            \
     rotate_box(s, t, p);                                                                                     \
+  }
+#define LANNER_TURN_GROUPS(bytes, n, T)                                                                      \
+  __global__ void __launch_bounds__(256) rotate_box_##bytes##_by_##n(const T* s, T* t, TileParameters p) {   \
+    rotate_box_in_groups<T, n>(s, t, p);                                                                     \
   }
 #define LANNER_CONVERT_BOX(from, to, From, To)                                                               \
   __global__ void __launch_bounds__(256) convert_box_##from##_##to(const From* s, To* t, BoxParameters p) {  \
@@ -106,6 +151,9 @@ LANNER_TURN_BOX(1, std::uint8_t)
 LANNER_TURN_BOX(2, std::uint16_t)
 LANNER_TURN_BOX(4, std::uint32_t)
 LANNER_TURN_BOX(8, std::uint64_t)
+LANNER_TURN_GROUPS(2, 8, std::uint16_t)
+LANNER_TURN_GROUPS(2, 4, std::uint16_t)
+LANNER_TURN_GROUPS(4, 4, std::uint32_t)
 LANNER_CONVERT_BOX(f32, f16, float, __half)
 LANNER_CONVERT_BOX(f32, bf16, float, __nv_bfloat16)
 LANNER_CONVERT_BOX(f16, f32, __half, float)

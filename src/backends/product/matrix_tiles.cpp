@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <span>
 
 namespace lanner::cuda {
@@ -94,6 +95,16 @@ constexpr Rates rates_of(const MatrixTile& t) {
   return {t.groups ? 6e12 : t.scalars ? 0.45e12 : 4.5e12, 17e9, 0.085e-6, 2.1e-6, 9.3e12, 3.5e12};
 }
 
+/// Threads copy as many channels of a pixel at once as its size allows, up to 16 bytes, and a copy takes its
+/// time whatever it copies: how many times the bytes of whole copies that is.
+double narrow_copies(const MatrixProblem& p) {
+  constexpr std::int64_t most_bytes = 16;
+  const std::int64_t most = most_bytes * 8 / static_cast<std::int64_t>(bit_width(p.type));
+  if (!p.window) return 1;
+  const std::int64_t pack = std::gcd(std::gcd(p.window->channels, p.window->pixel), most);
+  return static_cast<double>(most) / static_cast<double>(pack);
+}
+
 double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
   constexpr double start = 2e-6, joined = 2e12; // Of a kernel; bytes per second of partial sums.
   const MatrixProblem& p = plan.problem;
@@ -112,8 +123,9 @@ double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& mac
   const double computing = t.alternating && waves > 1
                                ? waves * std::max(multiplying, writing) + std::min(multiplying, writing)
                                : waves * (multiplying + writing);
+  const double copied_rows = static_cast<double>(t.rows) * narrow_copies(p);
   const double read =
-      tiles * static_cast<double>(t.rows + t.columns) * depth * element_bytes(p) / rates.cache;
+      tiles * (copied_rows + static_cast<double>(t.columns)) * depth * element_bytes(p) / rates.cache;
   const double joining = plan.split > 1 ? start + 2 * static_cast<double>(plan.workspace()) / joined : 0;
   return std::max({computing, read, bytes_of(p) / rates.memory}) + rates.first_tiles + start + joining;
 }
