@@ -1,14 +1,14 @@
-#include "backends/quantized/row_gather.h"
+#include "backends/contraction/row_gather.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace lanner {
 
-RowGather::RowGather(const Contraction& contraction, const Int8Functions& functions, std::int64_t distance,
+RowGather::RowGather(const Contraction& contraction, const BlockFunctions& functions, std::int64_t distance,
                      bool joined)
-    : functions_(&functions), channels_(contraction.channels()), distance_(distance),
-      element_(functions.quads() ? 1 : 2), signed_(contraction.x.is_signed()) {
+    : functions_(&functions), channels_(contraction.channels() * functions.element), distance_(distance),
+      element_(functions.sums_floats() || functions.quads() ? 1 : 2), signed_(contraction.x.is_signed()) {
   if (contraction.conv) {
     const ops::Window& window = contraction.window;
     height_ = window.image[0];
@@ -26,10 +26,19 @@ RowGather::RowGather(const Contraction& contraction, const Int8Functions& functi
   } else {
     width_ = out_width_ = contraction.rows();
   }
-  const std::int64_t pixels = contraction.input.elements() / (channels_ * contraction.groups);
+  const std::int64_t pixels = contraction.input.elements() / (contraction.channels() * contraction.groups);
   x_bytes_ = (pixels - 1) * distance + channels_ * contraction.groups;
-  const std::int64_t unit = functions.unit;
+  const std::int64_t unit = 4 / element_;
   run_bytes_ = (run_pixels_ * channels_ + unit - 1) / unit * 4;
+  const std::int64_t whole = 4 * functions.whole_steps;
+  padding_ = (whole - used_bytes() % whole) % whole;
+  const bool copies = functions.sums_floats() || (functions.quads() && !signed_);
+  in_place_ = copies && padding_ == 0 && run_bytes_ == channels_ && reads_each_pixel_once();
+}
+
+bool RowGather::reads_each_pixel_once() const {
+  return lines_ == 1 && runs_ == 1 && run_pixels_ == 1 && strides_[0] == 1 && strides_[1] == 1 &&
+         out_height_ == height_ && out_width_ == width_ && begin_[0] == 0 && begin_[1] == 0;
 }
 
 void RowGather::gather(const std::byte* x, std::int64_t group, std::int64_t first, std::int64_t last,
@@ -45,6 +54,9 @@ void RowGather::gather(const std::byte* x, std::int64_t group, std::int64_t firs
     pixels.x = row % out_width_;
     pixels.count = std::min(out_width_ - pixels.x, last - row);
     gather_pixels(pixels);
+    if (padding_ == 0) continue;
+    for (std::int64_t i = 0; i < pixels.count; ++i)
+      std::memset(pixels.to + i * row_bytes() + used_bytes(), 0, static_cast<std::size_t>(padding_));
   }
 }
 
@@ -76,7 +88,7 @@ void RowGather::gather_runs(const Pixels& pixels, const std::byte* line, std::in
   const auto at = [&](std::int64_t x) { return to + (x - pixels.x) * row_bytes(); };
   for (std::int64_t x = pixels.x; x < begin; ++x) gather_run(pixels, line, x * stride + shift, at(x));
   if (end > begin) {
-    Int8Runs runs =
+    RowRuns runs =
         runs_of(pixels, line + (begin * stride + shift) * distance_, run_pixels_ * channels_, at(begin));
     runs.runs = end - begin;
     functions_->widen(runs);
@@ -84,8 +96,8 @@ void RowGather::gather_runs(const Pixels& pixels, const std::byte* line, std::in
   for (std::int64_t x = end; x < most; ++x) gather_run(pixels, line, x * stride + shift, at(x));
 }
 
-Int8Runs RowGather::runs_of(const Pixels& pixels, const std::byte* from, std::int64_t bytes,
-                            std::byte* to) const {
+RowRuns RowGather::runs_of(const Pixels& pixels, const std::byte* from, std::int64_t bytes,
+                           std::byte* to) const {
   return {from, strides_[1] * distance_, pixels.end, bytes, 1, signed_, pixels.zero, to, row_bytes()};
 }
 

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "backends/config_text.h"
+#include "backends/contraction/contraction_kernel.h"
+#include "backends/contraction/epilogue_rows.h"
 #include "backends/estimate.h"
-#include "backends/quantized/contraction_kernel.h"
-#include "backends/quantized/epilogue_rows.h"
 #include "base/check.h"
 #include "device/parallel.h"
 
@@ -71,7 +71,7 @@ private:
   void run_line(const std::byte* image, std::int64_t y, std::int64_t block, std::int64_t& next,
                 float* scratch, float* sums) const;
 
-  const Int8Functions& functions_;
+  const BlockFunctions& functions_;
   StoredBytes x_;
   ops::Window window_;
   Lines lines_;
@@ -83,7 +83,7 @@ private:
   EpilogueRows epilogue_;
 };
 
-std::int64_t padded_channels(const Contraction& c, const Int8Functions& functions) {
+std::int64_t padded_channels(const Contraction& c, const BlockFunctions& functions) {
   return (c.columns() + functions.width - 1) / functions.width * functions.width;
 }
 
@@ -180,7 +180,7 @@ TacticList depthwise_tactics(const Node& node, const Group& group, const Target&
   TacticList list;
   const auto c = depthwise_of(group, list.reason);
   if (!c || c->type == DType::i32) return list;
-  auto tactic = int8_tactic(node, *c, int8_functions(false), "int8_depthwise");
+  auto tactic = contraction_tactic(node, *c, int8_functions(false), "int8_depthwise");
   if (!tactic) return list;
   tactic->inputs[c->weights.index] = {};
   const int threads = seconds_on(1, *c, target) < 5e-6 ? 1 : target.threads;

@@ -1,12 +1,13 @@
-#include "backends/quantized/epilogue_rows.h"
+#include "backends/contraction/epilogue_rows.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "backends/contraction/contraction_kernel.h"
+#include "backends/cpu/bf16.h"
 #include "backends/elementwise/instruction.h"
-#include "backends/quantized/contraction_kernel.h"
 #include "ops/elementwise/quantization.h"
 
 namespace lanner {
@@ -28,6 +29,10 @@ std::optional<Bounds> bounds_of(const ContractionStep& step) {
 
 bool adds_bytes(const ContractionStep& step) {
   return step.stored && !step.rounded && step.formula->name == "add";
+}
+/// A value that is stored as bf16, of a contraction of reals.
+bool is_bf16(const ContractionStep& step) {
+  return step.operand.is_input() && step.spread == Spread::full;
 }
 
 /// The stored number of a bound.
@@ -52,10 +57,10 @@ double epilogue_operations(const Contraction& contraction) {
 }
 
 EpilogueRows::EpilogueRows(const Contraction& contraction, const Preparation& preparation,
-                           const Int8Functions& functions, std::int64_t padded, std::int64_t out_distance)
+                           const BlockFunctions& functions, std::int64_t padded, std::int64_t out_distance)
     : functions_(functions), steps_(contraction.steps), quantised_(contraction.quantised),
-      type_(contraction.type), columns_(contraction.columns()), out_distance_(out_distance), low_(-infinity),
-      high_(infinity) {
+      type_(contraction.type), reals_(contraction.reals()), columns_(contraction.columns()),
+      out_distance_(out_distance), low_(-infinity), high_(infinity) {
   read_scales(contraction, preparation, padded);
   read_direct(contraction);
 }
@@ -65,7 +70,10 @@ void EpilogueRows::read_scales(const Contraction& contraction, const Preparation
   const auto numbers = [&](const Operand& operand) {
     return column_numbers(operand, columns_, operand ? prepared_constant(operand, preparation) : nullptr);
   };
-  const std::vector<double> scales = numbers(contraction.weight_scale), bias = numbers(contraction.bias);
+  const std::vector<double> scales = contraction.reals()
+                                         ? std::vector(static_cast<std::size_t>(columns_), 1.0)
+                                         : numbers(contraction.weight_scale);
+  const std::vector<double> bias = numbers(contraction.bias);
   multiplier_.assign(static_cast<std::size_t>(padded), 0.0F);
   bias_.assign(static_cast<std::size_t>(padded), 0.0F);
   for (std::size_t i = 0; i < scales.size(); ++i) {
@@ -82,6 +90,9 @@ void EpilogueRows::read_direct(const Contraction& contraction) {
   if (quantised_ && step != steps_.end() && adds_bytes(*step)) {
     added = StoredBytes{step->operand, *step->stored};
     ++step;
+  } else if (reals_ && step != steps_.end() && is_bf16(*step) && step->formula->name == "add") {
+    added = StoredBytes{step->operand, {}};
+    ++step;
   }
   Bounds bounds;
   if (step != steps_.end())
@@ -94,6 +105,7 @@ void EpilogueRows::read_direct(const Contraction& contraction) {
     if (!direct_) return;
     low_ = bounds.low;
     high_ = bounds.high;
+    added_ = added;
     return;
   }
   const ops::StoredRange range = *ops::stored_range(type_);
@@ -115,7 +127,8 @@ bool EpilogueRows::is_bounded(const Contraction& contraction) const {
   for (std::size_t i = 0; i < bias_.size(); ++i) {
     const double bias = std::abs(static_cast<double>(bias_[i]));
     const double most = sum * static_cast<double>(multiplier_[i]) + bias + more;
-    if (!(most < int8_bound * static_cast<double>(quantised_->scale))) return false; // NaN compares false.
+    if (!(most < rounding_bound * static_cast<double>(quantised_->scale)))
+      return false; // NaN compares false.
   }
   return true;
 }
@@ -132,49 +145,50 @@ void EpilogueRows::divide_by_scale(const Contraction& contraction) {
 }
 
 template<>
-void EpilogueRows::finish(const std::int32_t* sums, const Int8Finish& finish, bool bytes) const {
-  (bytes ? functions_.finish_bytes : functions_.finish_f32)(sums, finish);
+void EpilogueRows::finish(const std::int32_t* sums, const BlockFinish& finish, DType type) const {
+  (type == DType::f32 ? functions_.finish_f32 : functions_.finish_bytes)(sums, finish);
 }
 template<>
-void EpilogueRows::finish(const float* sums, const Int8Finish& finish, bool bytes) const {
-  (bytes ? functions_.finish_depthwise_bytes : functions_.finish_depthwise_f32)(sums, finish);
+void EpilogueRows::finish(const float* sums, const BlockFinish& finish, DType type) const {
+  if (type == DType::bf16) return functions_.finish_bf16(sums, finish);
+  (type == DType::f32 ? functions_.finish_depthwise_f32 : functions_.finish_depthwise_bytes)(sums, finish);
 }
 
 template<typename Sum>
 void EpilogueRows::write(const Launch& launch, Sum* sums, std::int64_t stride, const ResultPiece& piece,
                          float* operand) const {
-  const std::int64_t element = type_ == DType::f32 ? 4 : 1;
-  Int8Finish f{.rows = piece.rows,
-               .columns = piece.columns,
-               .sums_stride = stride,
-               .multiplier = multiplier_.data() + piece.column,
-               .bias = bias_.data() + piece.column,
-               .added = nullptr,
-               .added_stride = columns_,
-               .added_signed = false,
-               .added_scale = 0,
-               .low = low_,
-               .high = high_,
-               .zero = quantised_ ? quantised_->zero : 0,
-               .least = least_,
-               .most = most_,
-               .is_signed = type_ == DType::i8,
-               .out = static_cast<std::byte*>(launch.outputs[0]) +
-                      (piece.row * out_distance_ + piece.column) * element,
-               .out_stride = out_distance_ * element};
+  const std::int64_t element = static_cast<std::int64_t>(bit_width(type_)) / 8;
+  BlockFinish f{.rows = piece.rows,
+                .columns = piece.columns,
+                .sums_stride = stride,
+                .multiplier = multiplier_.data() + piece.column,
+                .bias = bias_.data() + piece.column,
+                .added = nullptr,
+                .added_stride = columns_ * element,
+                .added_signed = false,
+                .added_scale = 0,
+                .low = low_,
+                .high = high_,
+                .zero = quantised_ ? quantised_->zero : 0,
+                .least = least_,
+                .most = most_,
+                .is_signed = type_ == DType::i8,
+                .out = static_cast<std::byte*>(launch.outputs[0]) +
+                       (piece.row * out_distance_ + piece.column) * element,
+                .out_stride = out_distance_ * element};
   if (added_) {
-    f.added = static_cast<const std::byte*>(launch.inputs[added_->operand.index]) + piece.row * columns_ +
-              piece.column;
+    f.added = static_cast<const std::byte*>(launch.inputs[added_->operand.index]) +
+              (piece.row * columns_ + piece.column) * element;
     f.added_signed = added_->is_signed();
-    f.added_scale = added_->by.scale / quantised_->scale;
+    if (quantised_) f.added_scale = added_->by.scale / quantised_->scale;
   }
-  if (direct_) return finish(sums, f, quantised_.has_value());
-  Int8Finish reals = f;
+  if (direct_) return finish(sums, f, type_);
+  BlockFinish reals = f;
   reals.low = -infinity;
   reals.high = infinity;
   reals.out = reinterpret_cast<std::byte*>(sums);
   reals.out_stride = 4 * stride;
-  finish(sums, reals, false);
+  finish(sums, reals, DType::f32);
   write_by_steps(launch, reinterpret_cast<float*>(sums), piece, f, operand);
 }
 
@@ -184,9 +198,15 @@ template void EpilogueRows::write(const Launch&, float*, std::int64_t, const Res
 
 /// `y`: the reals that the steps begin with.
 void EpilogueRows::write_by_steps(const Launch& launch, float* y, const ResultPiece& piece,
-                                  const Int8Finish& finish, float* operand) const {
+                                  const BlockFinish& finish, float* operand) const {
   for (const ContractionStep& step : steps_) apply(launch, step, y, finish.sums_stride, piece, operand);
   if (quantised_) return functions_.quantise(y, quantised_->scale, finish);
+  if (reals_) {
+    for (std::int64_t row = 0; row < piece.rows; ++row)
+      bf16_functions().write(y + row * finish.sums_stride,
+                             reinterpret_cast<Bf16*>(finish.out + row * finish.out_stride), piece.columns);
+    return;
+  }
   for (std::int64_t row = 0; row < piece.rows; ++row)
     std::memcpy(finish.out + row * finish.out_stride, y + row * finish.sums_stride,
                 sizeof(float) * static_cast<std::size_t>(piece.columns));
@@ -197,23 +217,23 @@ void EpilogueRows::round(const ContractionStep& step, float* y, std::int64_t str
                          std::byte* bytes) const {
   const ops::StoredRange range = *ops::stored_range(*step.rounded);
   const bool is_signed = *step.rounded == DType::i8;
-  const Int8Finish row_of{.rows = 1,
-                          .columns = piece.columns,
-                          .sums_stride = stride,
-                          .multiplier = nullptr,
-                          .bias = nullptr,
-                          .added = nullptr,
-                          .added_stride = 0,
-                          .added_signed = false,
-                          .added_scale = 0,
-                          .low = 0,
-                          .high = 0,
-                          .zero = step.stored->zero,
-                          .least = static_cast<std::int32_t>(range.least),
-                          .most = static_cast<std::int32_t>(range.most),
-                          .is_signed = is_signed,
-                          .out = bytes,
-                          .out_stride = 0};
+  const BlockFinish row_of{.rows = 1,
+                           .columns = piece.columns,
+                           .sums_stride = stride,
+                           .multiplier = nullptr,
+                           .bias = nullptr,
+                           .added = nullptr,
+                           .added_stride = 0,
+                           .added_signed = false,
+                           .added_scale = 0,
+                           .low = 0,
+                           .high = 0,
+                           .zero = step.stored->zero,
+                           .least = static_cast<std::int32_t>(range.least),
+                           .most = static_cast<std::int32_t>(range.most),
+                           .is_signed = is_signed,
+                           .out = bytes,
+                           .out_stride = 0};
   for (std::int64_t row = 0; row < piece.rows; ++row, y += stride) {
     functions_.quantise(y, step.stored->scale, row_of);
     functions_.dequantise(bytes, piece.columns, is_signed, static_cast<float>(step.stored->zero),
@@ -241,7 +261,9 @@ void EpilogueRows::apply(const Launch& launch, const ContractionStep& step, floa
     }
     const std::int64_t at = (step.spread == Spread::full ? (piece.row + row) * columns_ : 0) + piece.column;
     const void* bytes = bytes_of(step.operand, launch);
-    const float* with = step.stored ? operand : static_cast<const float*>(bytes) + at;
+    const bool real = reals_ && is_bf16(step);
+    const float* with = step.stored || real ? operand : static_cast<const float*>(bytes) + at;
+    if (real) bf16_functions().read(static_cast<const Bf16*>(bytes) + at, operand, piece.columns);
     if (step.stored)
       functions_.dequantise(static_cast<const std::byte*>(bytes) + at, piece.columns,
                             step.operand.dtype() == DType::i8, static_cast<float>(step.stored->zero),

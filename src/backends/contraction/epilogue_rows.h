@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "backends/contraction/block.h"
+#include "backends/contraction/contraction.h"
 #include "backends/family.h"
-#include "backends/quantized/contraction.h"
-#include "backends/quantized/int8_block.h"
 
 namespace lanner {
 
@@ -17,13 +17,13 @@ struct ResultPiece {
 /// So many operations of f32 take as long as the epilogue of one element.
 double epilogue_operations(const Contraction& contraction);
 
-/// A contraction's epilogue, prepared. Sums are i32, or floats that hold integers (`Sum`).
+/// A contraction's epilogue, prepared. Sums are i32, floats that hold integers, or those of reals (`Sum`).
 class EpilogueRows {
 public:
   /// `padded`: the number of columns, padded so that whole vectors can be read from each piece's first column
   /// on. `out_distance`: between the result's rows, in elements.
-  EpilogueRows(const Contraction& contraction, const Preparation& preparation, const Int8Functions& functions,
-               std::int64_t padded, std::int64_t out_distance);
+  EpilogueRows(const Contraction& contraction, const Preparation& preparation,
+               const BlockFunctions& functions, std::int64_t padded, std::int64_t out_distance);
 
   /// Writes a piece. Sums of its rows are `stride` apart, are padded to whole vectors, and may be
   /// overwritten. `operand`: room for as many floats as the piece has columns.
@@ -37,8 +37,8 @@ private:
   bool is_bounded(const Contraction& contraction) const;
   void read_scales(const Contraction& contraction, const Preparation& preparation, std::int64_t padded);
   template<typename Sum>
-  void finish(const Sum* sums, const Int8Finish& finish, bool bytes) const;
-  void write_by_steps(const Launch& launch, float* y, const ResultPiece& piece, const Int8Finish& finish,
+  void finish(const Sum* sums, const BlockFinish& finish, DType type) const;
+  void write_by_steps(const Launch& launch, float* y, const ResultPiece& piece, const BlockFinish& finish,
                       float* operand) const;
   void round(const ContractionStep& step, float* y, std::int64_t stride, const ResultPiece& piece,
              std::byte* bytes) const;
@@ -48,10 +48,11 @@ private:
     return operand.is_input() ? launch.inputs[operand.index] : operand.constant->data();
   }
 
-  const Int8Functions& functions_;
+  const BlockFunctions& functions_;
   std::vector<ContractionStep> steps_;
   std::optional<ByteScale> quantised_;
   DType type_;
+  bool reals_;
   std::int64_t columns_, out_distance_;
   std::vector<float> multiplier_, bias_;
   float low_, high_;                  ///< Of f32.

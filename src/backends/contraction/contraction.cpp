@@ -1,4 +1,4 @@
-#include "backends/quantized/contraction.h"
+#include "backends/contraction/contraction.h"
 
 #include <algorithm>
 #include <array>
@@ -84,17 +84,7 @@ public:
 
   /// Sets the shapes; false where they are not supported.
   bool read_shapes(const GroupOp& op, bool conv) {
-    result_.conv = conv;
-    result_.input = op.input(0).shape();
-    result_.filter = op.input(1).shape();
-    result_.output = op.type().shape();
-    const std::size_t rank = result_.input.rank();
-    if (result_.output.elements() == 0 || result_.input.elements() == 0 || result_.filter.elements() == 0)
-      return refuse("supports operands with elements");
-    if (conv ? rank < 3 || rank > 4 : rank < 1 || result_.filter.rank() != 2 || result_.output.rank() != rank)
-      return refuse(conv ? "supports one or two spatial axes" : "supports a single matrix of weights");
-    if (conv) read_window(op);
-    if (conv && std::ranges::min(result_.window.begin) < 0) return refuse("supports no negative padding");
+    if (!read_contraction_shapes(op, conv, result_, reason_)) return false;
     if (result_.depth() <= max_contraction_depth) return true;
     return refuse(fmt::format("sums of {} products do not fit 32 bits, at most {} do", result_.depth(),
                               max_contraction_depth));
@@ -108,16 +98,6 @@ private:
   std::nullopt_t refused(std::string why) {
     reason_ = std::move(why);
     return std::nullopt;
-  }
-
-  void read_window(const GroupOp& op) {
-    const std::vector<std::int64_t> kernel(result_.filter.begin() + 2, result_.filter.end());
-    result_.groups = op.attributes().integer("group", 1);
-    ops::Window& window = result_.window = window_of(op.attributes(), result_.input, result_.output, kernel);
-    if (window.kernel.size() == 2) return;
-    for (auto* sizes : {&window.image, &window.positions, &window.kernel, &window.strides, &window.dilations})
-      sizes->insert(sizes->begin(), 1);
-    for (auto* padding : {&window.begin, &window.end}) padding->insert(padding->begin(), 0);
   }
 
   /// A dequantized run-time value of bytes that only this operand reads.
@@ -191,7 +171,7 @@ private:
     if (group_.uses_of_op(current_) != 1 || group_.outputs().size() != 1 ||
         std::ranges::count(taken_, false) > 0)
       return refuse("the group has operations that are not between the sums and its one result");
-    take_bias();
+    take_bias(result_);
     return true;
   }
 
@@ -273,7 +253,7 @@ private:
     const auto spread =
         same ? Spread::full : spread_of(operand.shape(), result_.output, result_.channel_axis());
     if (!spread) return false;
-    if (*spread == Spread::scalar && !is_scalar_step(operand, formula)) return false;
+    if (*spread == Spread::scalar && !(operand.is_input() && takes_run_time_number(formula))) return false;
     ContractionStep step{&formula, {}, operand, *spread, reversed, {}};
     if (operand.is_op()) {
       const auto stored = stored_bytes(operand);
@@ -285,11 +265,6 @@ private:
     }
     result_.steps.push_back(step);
     return true;
-  }
-
-  /// One number that the run gives.
-  static bool is_scalar_step(const Operand& operand, const Formula& formula) {
-    return operand.is_input() && (formula.name == "add" || formula.name == "sub" || formula.name == "mul");
   }
 
   bool quantise(std::size_t user) {
@@ -319,14 +294,6 @@ private:
     return true;
   }
 
-  void take_bias() {
-    if (result_.bias || result_.steps.empty()) return;
-    const ContractionStep& first = result_.steps.front();
-    if (!first.operand.constant || first.spread != Spread::channel || first.formula->name != "add") return;
-    result_.bias = first.operand;
-    result_.steps.erase(result_.steps.begin());
-  }
-
   const Group& group_;
   std::string& reason_;
   Contraction result_;
@@ -350,6 +317,47 @@ std::optional<ActivationCall> scalar_call(std::string_view kind, float c, bool r
   if (kind == "max")
     return c == 0 ? ActivationCall{&formula("relu")} : ActivationCall{&formula("clip"), c, infinity};
   return std::nullopt;
+}
+
+bool takes_run_time_number(const Formula& formula) {
+  return formula.name == "add" || formula.name == "sub" || formula.name == "mul";
+}
+
+void take_bias(Contraction& c) {
+  if (c.bias || c.steps.empty()) return;
+  const ContractionStep& first = c.steps.front();
+  if (!first.operand.constant || first.spread != Spread::channel || first.formula->name != "add") return;
+  c.bias = first.operand;
+  c.steps.erase(c.steps.begin());
+}
+
+static void read_window(const GroupOp& op, Contraction& c) {
+  const std::vector<std::int64_t> kernel(c.filter.begin() + 2, c.filter.end());
+  c.groups = op.attributes().integer("group", 1);
+  ops::Window& window = c.window = window_of(op.attributes(), c.input, c.output, kernel);
+  if (window.kernel.size() == 2) return;
+  for (auto* sizes : {&window.image, &window.positions, &window.kernel, &window.strides, &window.dilations})
+    sizes->insert(sizes->begin(), 1);
+  for (auto* padding : {&window.begin, &window.end}) padding->insert(padding->begin(), 0);
+}
+
+bool read_contraction_shapes(const GroupOp& op, bool conv, Contraction& c, std::string& reason) {
+  const auto refuse = [&](std::string_view why) {
+    reason = why;
+    return false;
+  };
+  c.conv = conv;
+  c.input = op.input(0).shape();
+  c.filter = op.input(1).shape();
+  c.output = op.type().shape();
+  const std::size_t rank = c.input.rank();
+  if (c.output.elements() == 0 || c.input.elements() == 0 || c.filter.elements() == 0)
+    return refuse("supports operands with elements");
+  if (conv ? rank < 3 || rank > 4 : rank < 1 || c.filter.rank() != 2 || c.output.rank() != rank)
+    return refuse(conv ? "supports one or two spatial axes" : "supports a single matrix of weights");
+  if (conv) read_window(op, c);
+  if (conv && std::ranges::min(c.window.begin) < 0) return refuse("supports no negative padding");
+  return true;
 }
 
 double Contraction::operations() const {

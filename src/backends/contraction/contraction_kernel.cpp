@@ -1,4 +1,4 @@
-#include "backends/quantized/contraction_kernel.h"
+#include "backends/contraction/contraction_kernel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,10 +8,11 @@
 #include <fmt/format.h>
 
 #include "backends/config_text.h"
+#include "backends/contraction/epilogue_rows.h"
+#include "backends/contraction/row_gather.h"
+#include "backends/cpu/stored_types.h"
 #include "backends/estimate.h"
 #include "backends/operand_storages.h"
-#include "backends/quantized/epilogue_rows.h"
-#include "backends/quantized/row_gather.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/cpu.h"
@@ -32,6 +33,10 @@ Layout value_layout(const Contraction& c, const Shape& shape) {
   return c.conv ? canonical(Layout::channels_last(shape.rank()), shape) : Layout{};
 }
 
+bool has_signed_weights(const Contraction& c) {
+  return c.reals() || c.weights.dtype() == DType::i8;
+}
+
 /// How the work is cut. A task is a block of rows by a part of the panels of one group; within it, a strip of
 /// rows meets as many panels as stay in the L2 cache before the next strip does.
 struct Blocking {
@@ -44,12 +49,12 @@ struct Blocking {
   std::int64_t tasks(std::int64_t groups) const { return groups * blocks * parts; }
 };
 
-Blocking blocking_of(const Contraction& c, const Int8Functions& functions, const RowGather& gather,
+Blocking blocking_of(const Contraction& c, const BlockFunctions& functions, const RowGather& gather,
                      int threads) {
   // Of L2, which gathered rows and weights share; and sums that stay in L1.
   constexpr std::int64_t rows_in_cache = 192 << 10, weights_in_cache = 128 << 10, sums_in_cache = 12 << 10;
   const std::int64_t strip = functions.max_rows, width = functions.width;
-  const std::int64_t row_bytes = gather.row_bytes(), panel = gather.steps() * functions.unit * width;
+  const std::int64_t row_bytes = gather.row_bytes(), panel = gather.steps() * functions.step_bytes();
   Blocking b;
   b.panels = quotient_up(c.group_columns(), width);
   const std::int64_t most =
@@ -68,41 +73,62 @@ Blocking blocking_of(const Contraction& c, const Int8Functions& functions, const
 /// A kernel's own copy of the weights, group by group, panel by panel, step by step.
 class WeightCopy {
 public:
-  WeightCopy(const Contraction& c, const Int8Functions& functions, bool joined)
-      : unit_(functions.unit), width_(functions.width), columns_(c.group_columns()), channels_(c.channels()),
-        taps_(c.conv ? c.window.taps() : 1), groups_(c.groups), conv_(c.conv) {
+  WeightCopy(const Contraction& c, const BlockFunctions& functions, bool joined)
+      : unit_(functions.unit), element_(functions.element), width_(functions.width),
+        columns_(c.group_columns()), channels_(c.channels()), taps_(c.conv ? c.window.taps() : 1),
+        groups_(c.groups), by_column_(c.conv || c.transposed) {
     line_ = joined && c.conv ? c.window.kernel[1] : 1;
     run_ = rounded_up(line_ * channels_, unit_);
-    depth_ = taps_ / line_ * run_;
+    depth_ = rounded_up(taps_ / line_ * run_, unit_ * functions.whole_steps);
     panels_ = quotient_up(columns_, width_);
   }
 
   std::vector<std::byte> of(const std::byte* weights) const {
-    std::vector<std::byte> all(static_cast<std::size_t>(groups_ * panels_ * width_ * depth_));
+    std::vector<std::byte> all(static_cast<std::size_t>(groups_ * panels_ * width_ * depth_ * element_));
     for (std::int64_t column = 0; column < groups_ * columns_; ++column)
       for (std::int64_t tap = 0; tap < taps_; ++tap)
-        for (std::int64_t channel = 0; channel < channels_; ++channel)
-          all[place(column, tap, channel)] =
-              weights[conv_ ? (column * channels_ + channel) * taps_ + tap : channel * columns_ + column];
+        for (std::int64_t channel = 0; channel < channels_; ++channel) {
+          const std::int64_t from =
+              by_column_ ? (column * channels_ + channel) * taps_ + tap : channel * columns_ + column;
+          std::memcpy(all.data() + place(column, tap, channel) * element_, weights + from * element_,
+                      static_cast<std::size_t>(element_));
+        }
     return all;
   }
 
 private:
-  std::size_t place(std::int64_t column, std::int64_t tap, std::int64_t channel) const {
+  std::int64_t place(std::int64_t column, std::int64_t tap, std::int64_t channel) const {
     const std::int64_t panel = column / columns_ * panels_ + column % columns_ / width_;
     const std::int64_t depth = tap / line_ * run_ + tap % line_ * channels_ + channel;
-    return static_cast<std::size_t>(panel * width_ * depth_ + depth / unit_ * unit_ * width_ +
-                                    column % columns_ % width_ * unit_ + depth % unit_);
+    return panel * width_ * depth_ + depth / unit_ * unit_ * width_ + column % columns_ % width_ * unit_ +
+           depth % unit_;
   }
 
-  std::int64_t unit_, width_, columns_, channels_, taps_, groups_;
-  bool conv_;
+  std::int64_t unit_, element_, width_, columns_, channels_, taps_, groups_;
+  bool by_column_;
   std::int64_t line_, run_, depth_, panels_;
+};
+
+/// The registers that the functions need, as long as it lives.
+class TileScope {
+public:
+  explicit TileScope(const BlockFunctions& functions) : functions_(functions) {
+    if (functions_.begin) functions_.begin(saved_);
+  }
+  ~TileScope() {
+    if (functions_.end) functions_.end(saved_);
+  }
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+
+private:
+  const BlockFunctions& functions_;
+  TileState saved_{};
 };
 
 class ContractionKernel final : public Kernel {
 public:
-  ContractionKernel(const Contraction& c, const Preparation& p, const Int8Functions& functions);
+  ContractionKernel(const Contraction& c, const Preparation& p, const BlockFunctions& functions);
 
   std::size_t workspace() const override {
     return static_cast<std::size_t>(slots_) * static_cast<std::size_t>(slot_.total);
@@ -113,6 +139,7 @@ public:
     const std::int64_t tasks = blocking_.tasks(groups_);
     parallel_for(slots_, 0, slots_, 1, [&](std::int64_t slot, std::int64_t) {
       std::byte* const scratch = static_cast<std::byte*>(launch.workspace) + slot * slot_.total;
+      const TileScope tiles(functions_);
       for (std::int64_t task = next++; task < tasks; task = next++) run(launch, task, scratch);
     });
   }
@@ -124,11 +151,13 @@ private:
   };
   struct Task {
     std::int64_t group, first_row, last_row, first_panel, last_panel;
+    std::int64_t first_gathered; ///< Rows before it are used in place.
   };
 
   void read_weights(const Contraction& c, const Preparation& p, bool joined);
   void lay_out_slot();
   Task task_of(std::int64_t number) const;
+  std::int64_t first_gathered(std::int64_t first_row, std::int64_t last_row) const;
   void run(const Launch& launch, std::int64_t number, std::byte* scratch) const;
   void run_panels(const Launch& launch, const Task& task, std::int64_t panel, std::int64_t panels, int zero,
                   std::byte* scratch) const;
@@ -140,8 +169,8 @@ private:
   }
   void write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece, float* operand) const;
 
-  const Int8Functions& functions_;
-  Int8Multiply multiply_;
+  const BlockFunctions& functions_;
+  BlockMultiply multiply_;
   RowGather gather_;
   std::optional<EpilogueRows> epilogue_; ///< None: the result is the sums.
   StoredBytes x_;
@@ -158,15 +187,16 @@ private:
 };
 
 ContractionKernel::ContractionKernel(const Contraction& c, const Preparation& p,
-                                     const Int8Functions& functions)
-    : functions_(functions), multiply_(functions.multiply(c.weights.dtype() == DType::i8)), x_(c.x),
-      x_zero_(c.x_zero), weights_(c.weights.index), rows_(c.rows()), groups_(c.groups),
-      group_columns_(c.group_columns()), columns_(c.columns()) {
-  const std::int64_t distance = row_distance(p.tactic.inputs.at(c.x.operand.index), c.channels() * c.groups);
+                                     const BlockFunctions& functions)
+    : functions_(functions), multiply_(functions.multiply(has_signed_weights(c))), x_(c.x), x_zero_(c.x_zero),
+      weights_(c.weights.index), rows_(c.rows()), groups_(c.groups), group_columns_(c.group_columns()),
+      columns_(c.columns()) {
+  const std::int64_t distance =
+      functions.element * row_distance(p.tactic.inputs.at(c.x.operand.index), c.channels() * c.groups);
   const bool copied = panel_form(c, functions).copied;
   const bool joined = c.conv && c.window.dilations[1] == 1 && (copied || c.channels() % functions.unit == 0);
   gather_ = RowGather(c, functions, distance, joined);
-  panel_bytes_ = gather_.steps() * functions.unit * functions.width;
+  panel_bytes_ = gather_.steps() * functions.step_bytes();
   const int threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
   blocking_ = blocking_of(c, functions, gather_, std::clamp(threads, 1, p.target.threads));
   slots_ = static_cast<int>(
@@ -216,9 +246,18 @@ void ContractionKernel::lay_out_slot() {
 ContractionKernel::Task ContractionKernel::task_of(std::int64_t number) const {
   const std::int64_t part = number % blocking_.parts, rest = number / blocking_.parts;
   const std::int64_t block = rest % blocking_.blocks;
+  const std::int64_t first = block * blocking_.rows, last = std::min(rows_, first + blocking_.rows);
   const auto edge = [&](std::int64_t i) { return i * blocking_.panels / blocking_.parts; };
-  return {rest / blocking_.blocks, block * blocking_.rows, std::min(rows_, (block + 1) * blocking_.rows),
-          edge(part), edge(part + 1)};
+  return {rest / blocking_.blocks, first, last, edge(part), edge(part + 1), first_gathered(first, last)};
+}
+
+/// Of rows in place only those of a strip that would be read beyond x's last row are gathered.
+std::int64_t ContractionKernel::first_gathered(std::int64_t first_row, std::int64_t last_row) const {
+  if (!gather_.in_place()) return first_row;
+  const std::int64_t strip = functions_.max_rows;
+  const std::int64_t last_strip = first_row + (last_row - first_row - 1) / strip * strip;
+  return last_strip + rounded_up(last_row - last_strip, functions_.whole_rows) > rows_ ? last_strip
+                                                                                       : last_row;
 }
 
 int ContractionKernel::zero_of(const Launch& launch) const {
@@ -231,8 +270,8 @@ int ContractionKernel::zero_of(const Launch& launch) const {
 void ContractionKernel::run(const Launch& launch, std::int64_t number, std::byte* scratch) const {
   const Task task = task_of(number);
   const int zero = zero_of(launch);
-  gather_.gather(static_cast<const std::byte*>(launch.inputs[x_.operand.index]), task.group, task.first_row,
-                 task.last_row, zero, scratch);
+  gather_.gather(static_cast<const std::byte*>(launch.inputs[x_.operand.index]), task.group,
+                 task.first_gathered, task.last_row, zero, scratch);
   if (!weight_zeros_.empty()) {
     auto* const row_sums = reinterpret_cast<std::int32_t*>(scratch + slot_.row_sums);
     for (std::int64_t r = 0; r < task.last_row - task.first_row; ++r) {
@@ -249,22 +288,24 @@ void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::
   const std::int64_t width = functions_.width, at = task.group * blocking_.panels + panel;
   auto* const start = reinterpret_cast<std::int32_t*>(scratch + slot_.start);
   auto* const sums = reinterpret_cast<std::int32_t*>(scratch + slot_.sums);
+  const auto* x = static_cast<const std::byte*>(launch.inputs[x_.operand.index]);
   const int shift = x_.is_signed() ? zero + 128 : zero;
   for (std::int64_t i = 0; i < panels * width; ++i)
     start[i] = column_sums_.empty() ? 0 : -shift * column_sums_[static_cast<std::size_t>(at * width + i)];
-  Int8Product product{scratch,
-                      gather_.row_bytes(),
-                      panels_of(launch) + at * panel_bytes_,
-                      gather_.steps(),
-                      start,
-                      sums,
-                      sums_stride_,
-                      false};
   ResultPiece piece{task.first_row, 0, task.group * group_columns_ + panel * width,
                     std::min(panels * width, group_columns_ - panel * width)};
   for (; piece.row < task.last_row; piece.row += piece.rows) {
     piece.rows = std::min<std::int64_t>(functions_.max_rows, task.last_row - piece.row);
-    Int8Product one = product;
+    const bool in_place = piece.row < task.first_gathered;
+    BlockProduct one{in_place ? gather_.row_in_place(x, task.group, piece.row)
+                              : scratch + (piece.row - task.first_gathered) * gather_.row_bytes(),
+                     in_place ? gather_.distance() : gather_.row_bytes(),
+                     panels_of(launch) + at * panel_bytes_,
+                     gather_.steps(),
+                     start,
+                     sums,
+                     sums_stride_,
+                     false};
     for (std::int64_t i = 0; i < panels; ++i) {
       one.half = piece.columns - i * width <= width / 2;
       multiply_(one, static_cast<int>(piece.rows));
@@ -277,7 +318,6 @@ void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::
                            task.first_row,
                        piece.rows, at * width, panels * width, sums);
     write(launch, sums, piece, reinterpret_cast<float*>(scratch + slot_.operand));
-    product.rows += piece.rows * gather_.row_bytes();
   }
 }
 
@@ -293,6 +333,8 @@ void ContractionKernel::add_weight_zeros(const std::int32_t* row_sums, std::int6
 
 void ContractionKernel::write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece,
                               float* operand) const {
+  if (epilogue_ && functions_.sums_floats())
+    return epilogue_->write(launch, reinterpret_cast<float*>(sums), sums_stride_, piece, operand);
   if (epilogue_) return epilogue_->write(launch, sums, sums_stride_, piece, operand);
   auto* out = static_cast<std::int32_t*>(launch.outputs[0]) + piece.row * out_distance_ + piece.column;
   for (std::int64_t r = 0; r < piece.rows; ++r)
@@ -300,29 +342,41 @@ void ContractionKernel::write(const Launch& launch, std::int32_t* sums, const Re
                 4 * static_cast<std::size_t>(piece.columns));
 }
 
-const Int8Functions& functions_for(const Contraction& c) {
-  return int8_functions(c.weights.dtype() == DType::i8 && !c.has_weight_zeros());
+/// Those that compete.
+std::vector<const BlockFunctions*> functions_for(const Contraction& c) {
+  if (c.reals())
+    return bf16_tile_functions() ? std::vector{bf16_tile_functions()} : std::vector<const BlockFunctions*>();
+  const bool plain = c.weights.dtype() == DType::i8 && !c.has_weight_zeros();
+  std::vector<const BlockFunctions*> list{&int8_functions(plain)};
+  if (const BlockFunctions* tiles = int8_tile_functions(); tiles && plain) list.push_back(tiles);
+  return list;
 }
 
 /// Operations in the time of one of f32: of pairs vpmaddwd and vpaddd share three ports (AVX2, measured) or
-/// two (AVX-512), and an FMA of f32 has two; VNNI has one instruction for both.
-double speedup_of(const Int8Functions& functions) {
-  return functions.quads() ? 3.0 : functions.name == "avx2" ? 1.5 : 1.0;
+/// two (AVX-512), and an FMA of f32 has two; VNNI has one instruction for both, AMX one for 16 rows.
+double speedup_of(const BlockFunctions& functions) {
+  return functions.whole_rows > 1   ? 16.0 / static_cast<double>(functions.element)
+         : functions.quads()        ? 3.0
+         : functions.name == "avx2" ? 1.5
+                                    : 1.0;
 }
 
-double seconds_on(int threads, const Contraction& c, const Int8Functions& functions, const Target& target) {
+double seconds_on(int threads, const Contraction& c, const BlockFunctions& functions, const Target& target) {
   constexpr double of_gathered = 6; // Operations for an element of a row.
   const double half = static_cast<double>(functions.width) / 2,
                columns = static_cast<double>(c.group_columns());
   const double padded = std::ceil(columns / half) * half, results = static_cast<double>(c.output.elements());
   const double gathered = c.operations() / 2 / columns;
-  const double bytes = static_cast<double>(c.input.elements()) + static_cast<double>(c.filter.elements()) +
+  const double bytes = static_cast<double>(functions.element * (c.input.elements() + c.filter.elements())) +
                        results * static_cast<double>(bit_width(c.type)) / 8;
-  return seconds_of({.operations = c.operations() * padded / columns / speedup_of(functions) +
-                                   gathered * of_gathered + results * epilogue_operations(c),
-                     .bytes = bytes,
-                     .threads = threads},
-                    target);
+  const double rows = static_cast<double>(c.rows()),
+               all_rows = static_cast<double>(rounded_up(c.rows(), functions.whole_rows));
+  return seconds_of(
+      {.operations = c.operations() * padded / columns * all_rows / rows / speedup_of(functions) +
+                     gathered * of_gathered + results * epilogue_operations(c),
+       .bytes = bytes,
+       .threads = threads},
+      target);
 }
 
 /// As GemmKernel has them: sizes in between are timed on one thread and on all.
@@ -340,17 +394,23 @@ void take_strided_rows(const Contraction& c, Tactic& tactic) {
     return AxisSet::only(static_cast<int>(c.channel_axis()));
   };
   tactic.strided_inputs.assign(tactic.inputs.size(), {});
-  tactic.strided_inputs[c.x.operand.index] = strided(tactic.inputs[c.x.operand.index]);
+  // Steps read their operands as whole values.
+  const bool also_operand = std::ranges::any_of(c.steps, [&](const ContractionStep& step) {
+    return step.operand.is_input() && step.operand.index == c.x.operand.index;
+  });
+  if (!also_operand) tactic.strided_inputs[c.x.operand.index] = strided(tactic.inputs[c.x.operand.index]);
   tactic.strided_outputs = {strided(tactic.outputs[0])};
 }
 
 } // namespace
 
-PanelForm panel_form(const Contraction& c, const Int8Functions& functions) {
-  const bool whole_steps = c.channels() % functions.unit == 0;
+PanelForm panel_form(const Contraction& c, const BlockFunctions& functions) {
+  const bool whole_steps =
+      c.channels() % functions.unit == 0 && c.depth() % (functions.unit * functions.whole_steps) == 0;
   const bool whole_panels = c.groups == 1 || c.group_columns() % functions.width == 0;
   if (!whole_steps || !whole_panels) return {{}, true};
-  const std::uint8_t columns = c.conv ? 0 : 1, depth = c.conv ? 1 : 0;
+  const bool by_column = c.conv || c.transposed;
+  const std::uint8_t columns = by_column ? 0 : 1, depth = by_column ? 1 : 0;
   Layout layout;
   layout.order = {columns};
   for (std::size_t axis = 2; axis < c.filter.rank(); ++axis)
@@ -361,25 +421,26 @@ PanelForm panel_form(const Contraction& c, const Int8Functions& functions) {
   return {canonical(layout, c.filter), false};
 }
 
-std::string int8_refusal(const Contraction& c, const Int8Functions& functions) {
-  if (functions.multiply(c.weights.dtype() == DType::i8) == nullptr ||
-      (functions.quads() && c.has_weight_zeros()))
+std::string contraction_refusal(const Contraction& c, const BlockFunctions& functions) {
+  if (c.reals()) return functions.sums_floats() ? "" : fmt::format("{} takes bytes", functions.name);
+  if (functions.multiply(has_signed_weights(c)) == nullptr || (functions.quads() && c.has_weight_zeros()))
     return fmt::format("{} takes i8 weights whose zero points are 0", functions.name);
   return {};
 }
 
-std::optional<Tactic> int8_tactic(const Node& node, const Contraction& c, const Int8Functions& functions,
-                                  std::string_view kernel) {
+std::optional<Tactic> contraction_tactic(const Node& node, const Contraction& c,
+                                         const BlockFunctions& functions, std::string_view kernel) {
   const Layout result = value_layout(c, c.output);
+  const auto real = c.reals() ? std::optional(DType::bf16) : std::nullopt;
   OperandStorages storages(node.inputs().size());
-  storages.ask(c.x.operand, stored(value_layout(c, c.input)));
-  storages.ask(c.weights, stored(panel_form(c, functions).layout));
+  storages.ask(c.x.operand, stored_as(value_layout(c, c.input), real));
+  storages.ask(c.weights, stored_as(panel_form(c, functions).layout, real));
   for (const Operand* operand : {&c.x_zero, &c.weight_scale, &c.weight_zero, &c.bias})
     storages.ask(*operand, {});
   for (const ContractionStep& step : c.steps) {
     const Shape shape = step.operand ? step.operand.shape() : Shape{};
     storages.ask(step.operand, step.spread == Spread::full
-                                   ? stored(operand_layout(result, c.output.rank(), shape))
+                                   ? stored_as(operand_layout(result, c.output.rank(), shape), real)
                                    : Storage{});
   }
   if (!storages.agree()) return std::nullopt;
@@ -387,43 +448,40 @@ std::optional<Tactic> int8_tactic(const Node& node, const Contraction& c, const 
   tactic.kernel = kernel;
   tactic.config = ConfigText().set("by", std::string(functions.name)).set("threads", 1).bytes();
   tactic.inputs = storages.take();
-  tactic.outputs = {stored(result)};
-  tactic.accumulates = DType::i32;
+  tactic.outputs = {stored_as(result, real)};
+  tactic.accumulates = c.reals() ? DType::f32 : DType::i32;
   take_strided_rows(c, tactic);
   return tactic;
 }
 
-TacticList int8_tactics(const Node& node, const Group& group, const Target& target, bool conv,
-                        std::string_view kernel) {
+TacticList contraction_tactics(const Node& node, const Contraction& c, const Target& target,
+                               std::string_view kernel) {
   TacticList list;
-  const auto c = contraction_of(group, conv, list.reason);
-  // Depthwise convolutions have a kernel of their own.
-  if (!c || (c->depthwise() && c->type != DType::i32 && !c->x_zero)) return list;
-  const Int8Functions& functions = functions_for(*c);
-  auto tactic = int8_tactic(node, *c, functions, kernel);
-  if (!tactic) {
-    list.reason = "an input is used twice, in different layouts";
-    return list;
-  }
-  for (int threads : thread_counts(seconds_on(1, *c, functions, target), target.threads)) {
-    tactic->config = ConfigText().set("by", std::string(functions.name)).set("threads", threads).bytes();
-    tactic->estimate = seconds_on(threads, *c, functions, target);
-    list.tactics.push_back(*tactic);
+  for (const BlockFunctions* functions : functions_for(c)) {
+    auto tactic = contraction_tactic(node, c, *functions, kernel);
+    if (!tactic) {
+      list.reason = "an input is used twice, in different layouts";
+      return list;
+    }
+    for (int threads : thread_counts(seconds_on(1, c, *functions, target), target.threads)) {
+      tactic->config = ConfigText().set("by", std::string(functions->name)).set("threads", threads).bytes();
+      tactic->estimate = seconds_on(threads, c, *functions, target);
+      list.tactics.push_back(*tactic);
+    }
   }
   return list;
 }
 
-std::unique_ptr<Kernel> int8_prepare(const Preparation& p, bool conv) {
-  std::string reason;
-  const auto c = contraction_of(p.group, conv, reason);
+std::unique_ptr<Kernel> contraction_prepare(const Preparation& p, const std::optional<Contraction>& c,
+                                            const std::string& reason) {
   check_taken(c.has_value(), p, reason);
   const std::string name = ConfigText(p.tactic.config).text("by");
-  const auto all = all_int8_functions();
-  const auto found = std::ranges::find_if(all, [&](const Int8Functions* f) { return f->name == name; });
+  const auto all = c->reals() ? all_bf16_functions() : all_int8_functions();
+  const auto found = std::ranges::find_if(all, [&](const BlockFunctions* f) { return f->name == name; });
   check(found != all.end(), ErrorCode::unsupported, "cpu: {}: this processor has no {}: build the plan again",
         p.tactic.kernel, name);
-  reason = int8_refusal(*c, **found);
-  check_taken(reason.empty(), p, reason);
+  const std::string refusal = contraction_refusal(*c, **found);
+  check_taken(refusal.empty(), p, refusal);
   const Layout wanted = panel_form(*c, **found).layout;
   const Layout& given = p.tactic.inputs.at(c->weights.index).layout;
   check(given == wanted, ErrorCode::unsupported,

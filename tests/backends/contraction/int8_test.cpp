@@ -5,9 +5,9 @@
 
 #include "backends/backends.h"
 #include "backends/config_text.h"
+#include "backends/contraction/contraction_kernel.h"
+#include "backends/contraction/int8_layers.h"
 #include "backends/cpu/cpu_backend.h"
-#include "backends/quantized/contraction_kernel.h"
-#include "backends/quantized/int8_layers.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
 
@@ -94,9 +94,10 @@ std::set<std::string> check_layer(const Int8Layer& layer) {
   const auto contraction = contraction_of(group, layer.conv(), reason);
   EXPECT_TRUE(contraction) << reason << "\n" << text;
   if (!contraction) return ran;
-  for (const Int8Functions* functions : all_int8_functions()) {
-    if (!int8_refusal(*contraction, *functions).empty()) continue;
-    auto tactic = int8_tactic(*c.node, *contraction, *functions, layer.conv() ? "int8_conv" : "int8_matmul");
+  for (const BlockFunctions* functions : all_int8_functions()) {
+    if (!contraction_refusal(*contraction, *functions).empty()) continue;
+    auto tactic =
+        contraction_tactic(*c.node, *contraction, *functions, layer.conv() ? "int8_conv" : "int8_matmul");
     EXPECT_TRUE(tactic);
     for (const int threads : {1, 3}) {
       tactic->config = ConfigText().set("by", std::string(functions->name)).set("threads", threads).bytes();
@@ -404,11 +405,11 @@ TEST(Int8Sums, OfTheLargestNumbersAreExact) {
           std::string reason;
           const auto contraction = contraction_of(group, false, reason);
           ASSERT_TRUE(contraction) << reason;
-          for (const Int8Functions* functions : all_int8_functions()) {
-            if (!int8_refusal(*contraction, *functions).empty()) continue;
+          for (const BlockFunctions* functions : all_int8_functions()) {
+            if (!contraction_refusal(*contraction, *functions).empty()) continue;
             SCOPED_TRACE(std::string(functions->name) + text.substr(0, 60));
             ReadyTactic ready = make_ready(
-                c, cpu_backend(), *int8_tactic(*c.node, *contraction, *functions, "int8_matmul"), {});
+                c, cpu_backend(), *contraction_tactic(*c.node, *contraction, *functions, "int8_matmul"), {});
             ready.launch();
             EXPECT_EQ(std::memcmp(ready.outputs[0].data(), c.results[0].data(), c.results[0].bytes()), 0);
           }
@@ -488,7 +489,7 @@ TEST(Int8Layers, LieWithinLargerValues) {
                  {"cpu/int8_matmul strided"});
 }
 
-TEST(Int8Functions, OfVnniRunWhereTheProcessorHasIt) {
+TEST(BlockFunctions, OfVnniRunWhereTheProcessorHasIt) {
   const CpuFeatures& cpu = cpu_features();
   if (!cpu.avx_vnni && !cpu.avx512_vnni) GTEST_SKIP() << "this processor has no VNNI";
   EXPECT_TRUE(int8_functions(true).quads());

@@ -1,8 +1,9 @@
 #pragma once
-// Results out of sums, over the vectors of int8_vectors.h.
+// Results out of sums, over the vectors of block_vectors.h.
 
-#include "backends/quantized/int8_block.h"
-#include "backends/quantized/int8_vectors.h"
+#include "backends/contraction/block.h"
+#include "backends/contraction/block_vectors.h"
+#include "backends/cpu/bf16_vectors.h"
 
 namespace lanner::LANNER_SIMD {
 
@@ -23,20 +24,18 @@ inline I nearest_ints(F x) {
 template<bool is_signed>
 class ByteStore {
 public:
-  explicit ByteStore(const Int8Finish& f)
 #if LANNER_SIMD_BYTES == 32
+  explicit ByteStore(const BlockFinish& f)
       : zero_(_mm256_set1_epi16(static_cast<short>(f.zero))),
-        least_(_mm_set1_epi8(static_cast<char>(f.least))), most_(_mm_set1_epi8(static_cast<char>(f.most))){}
+        least_(_mm_set1_epi8(static_cast<char>(f.least))), most_(_mm_set1_epi8(static_cast<char>(f.most))) {}
 #else
-      : zero_(f.zero), least_(f.least), most_(f.most) {
-  }
+  explicit ByteStore(const BlockFinish& f) : zero_(f.zero), least_(f.least), most_(f.most) {}
 #endif
 
-        /// Up to int8_width of them.
-        void
-        operator()(std::byte* to, I low, I high, std::int64_t count) const {
-    if (count >= int8_width) return store_all(to, low, high);
-    std::byte all[int8_width];
+  /// Up to block_width of them.
+  void operator()(std::byte* to, I low, I high, std::int64_t count) const {
+    if (count >= block_width) return store_all(to, low, high);
+    std::byte all[block_width];
     store_all(all, low, high);
     std::memcpy(to, all, static_cast<std::size_t>(count));
   }
@@ -87,8 +86,8 @@ inline F sums_of(const float* from) {
 // Copies of arguments, as stores of bytes might change what references name.
 
 template<typename Sum>
-void finish_f32(const Sum* sums, const Int8Finish& finish) {
-  const Int8Finish f = finish;
+void finish_f32(const Sum* sums, const BlockFinish& finish) {
+  const BlockFinish f = finish;
   for (std::int64_t row = 0; row < f.rows; ++row) {
     const Sum* from = sums + row * f.sums_stride;
     auto* const out = reinterpret_cast<float*>(f.out + row * f.out_stride);
@@ -97,6 +96,31 @@ void finish_f32(const Sum* sums, const Int8Finish& finish) {
       store_up_to(out + i, at_most(at_least(y, f.low), f.high), count);
     });
   }
+}
+
+template<bool adds>
+void finish_bf16_of(const float* sums, const BlockFinish& finish) {
+  const BlockFinish f = finish;
+  for (std::int64_t row = 0; row < f.rows; ++row) {
+    const float* from = sums + row * f.sums_stride;
+    const auto* added = reinterpret_cast<const Bf16*>(f.added + row * f.added_stride);
+    auto* const out = reinterpret_cast<Bf16*>(f.out + row * f.out_stride);
+    each_vector(f.columns, [&](std::int64_t i, std::int64_t count) {
+      F y = multiply_add(load(from + i), load(f.multiplier + i), load(f.bias + i));
+      Bf16 some[lanes] = {};
+      if constexpr (adds) {
+        if (count < lanes) std::memcpy(some, added + i, static_cast<std::size_t>(count) * sizeof(Bf16));
+        y += floats_of(count < lanes ? some : added + i);
+      }
+      y = at_most(at_least(y, f.low), f.high);
+      store_rounded(count < lanes ? some : out + i, y);
+      if (count < lanes) std::memcpy(out + i, some, static_cast<std::size_t>(count) * sizeof(Bf16));
+    });
+  }
+}
+
+inline void finish_bf16(const float* sums, const BlockFinish& finish) {
+  finish.added ? finish_bf16_of<true>(sums, finish) : finish_bf16_of<false>(sums, finish);
 }
 
 /// None, bytes of i8, bytes of u8.
@@ -108,10 +132,10 @@ F added_to(F y, const std::byte* from, F scale) {
   return multiply_add(floats_of<kind == Added::i8>(from), scale, y);
 }
 
-/// int8_width columns of all rows, of which `count` are results.
+/// block_width columns of all rows, of which `count` are results.
 template<typename Sum, Added kind, bool is_signed>
-void finish_columns(const Sum* sums, const Int8Finish& finish, std::int64_t column, std::int64_t count) {
-  const Int8Finish f = finish;
+void finish_columns(const Sum* sums, const BlockFinish& finish, std::int64_t column, std::int64_t count) {
+  const BlockFinish f = finish;
   const ByteStore<is_signed> store_bytes(f);
   const F scale = splat(f.added_scale);
   const F first_multiplier = load(f.multiplier + column), first_bias = load(f.bias + column);
@@ -122,8 +146,8 @@ void finish_columns(const Sum* sums, const Int8Finish& finish, std::int64_t colu
   std::byte* out = f.out + column;
   for (std::int64_t row = 0; row < f.rows; ++row) {
     const std::byte* operand = added;
-    std::byte last[int8_width] = {};
-    if (kind != Added::none && count < int8_width) {
+    std::byte last[block_width] = {};
+    if (kind != Added::none && count < block_width) {
       std::memcpy(last, added, static_cast<std::size_t>(count));
       operand = last;
     }
@@ -138,22 +162,22 @@ void finish_columns(const Sum* sums, const Int8Finish& finish, std::int64_t colu
 }
 
 template<typename Sum, Added kind>
-void finish_bytes_of(const Sum* sums, const Int8Finish& f) {
-  for (std::int64_t column = 0; column < f.columns; column += int8_width)
+void finish_bytes_of(const Sum* sums, const BlockFinish& f) {
+  for (std::int64_t column = 0; column < f.columns; column += block_width)
     f.is_signed ? finish_columns<Sum, kind, true>(sums, f, column, f.columns - column)
                 : finish_columns<Sum, kind, false>(sums, f, column, f.columns - column);
 }
 
 template<typename Sum>
-void finish_bytes(const Sum* sums, const Int8Finish& finish) {
+void finish_bytes(const Sum* sums, const BlockFinish& finish) {
   if (!finish.added) return finish_bytes_of<Sum, Added::none>(sums, finish);
   finish.added_signed ? finish_bytes_of<Sum, Added::i8>(sums, finish)
                       : finish_bytes_of<Sum, Added::u8>(sums, finish);
 }
 
 template<bool is_signed>
-void quantise_as(const float* from, float scale, const Int8Finish& finish) {
-  const Int8Finish f = finish;
+void quantise_as(const float* from, float scale, const BlockFinish& finish) {
+  const BlockFinish f = finish;
   const ByteStore<is_signed> store_bytes(f);
   const F low = splat(static_cast<float>(f.least - f.zero)), divisor = splat(scale);
   const float high = static_cast<float>(f.most - f.zero);
@@ -162,12 +186,12 @@ void quantise_as(const float* from, float scale, const Int8Finish& finish) {
     return nearest_ints(at_most(y > low ? y : low, high)); // NaN compares false.
   };
   for (std::int64_t row = 0; row < f.rows; ++row, from += f.sums_stride)
-    for (std::int64_t i = 0; i < f.columns; i += int8_width)
+    for (std::int64_t i = 0; i < f.columns; i += block_width)
       store_bytes(f.out + row * f.out_stride + i, rounded(load(from + i)), rounded(load(from + i + lanes)),
                   f.columns - i);
 }
 
-inline void quantise(const float* from, float scale, const Int8Finish& finish) {
+inline void quantise(const float* from, float scale, const BlockFinish& finish) {
   finish.is_signed ? quantise_as<true>(from, scale, finish) : quantise_as<false>(from, scale, finish);
 }
 

@@ -1,15 +1,19 @@
 // Matrix products of 8-bit integers.
 
-#include "backends/quantized/contraction_kernel.h"
+#include "backends/contraction/contraction_kernel.h"
 
 namespace lanner {
 namespace {
 
 TacticList product_tactics(const Node& node, const Group& group, const Target& target) {
-  return int8_tactics(node, group, target, false, "int8_matmul");
+  TacticList none;
+  const auto c = contraction_of(group, false, none.reason);
+  return c ? contraction_tactics(node, *c, target, "int8_matmul") : none;
 }
 std::unique_ptr<Kernel> product_prepare(const Preparation& preparation) {
-  return int8_prepare(preparation, false);
+  std::string reason;
+  const auto c = contraction_of(preparation.group, false, reason);
+  return contraction_prepare(preparation, c, reason);
 }
 
 } // namespace

@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include "backends/config_text.h"
+#include "backends/contraction/contraction.h"
+#include "backends/contraction/contraction_kernel.h"
 #include "backends/estimate.h"
 #include "backends/onednn/families.h"
 #include "backends/onednn/implementations.h"
 #include "backends/onednn/post_ops.h"
 #include "backends/operand_storages.h"
-#include "backends/quantized/contraction.h"
-#include "backends/quantized/contraction_kernel.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 

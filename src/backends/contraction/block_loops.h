@@ -1,12 +1,12 @@
 #pragma once
-// The loops of int8_block.h: products and gathering here, the others in the headers it includes.
+// The loops of block.h: products and gathering here, the others in the headers it includes.
 
 #include <utility>
 
-#include "backends/quantized/int8_block.h"
-#include "backends/quantized/int8_depthwise_loops.h"
-#include "backends/quantized/int8_finish_loops.h"
-#include "backends/quantized/int8_vectors.h"
+#include "backends/contraction/block.h"
+#include "backends/contraction/block_vectors.h"
+#include "backends/contraction/depthwise_loops.h"
+#include "backends/contraction/finish_loops.h"
 
 namespace lanner::LANNER_SIMD {
 
@@ -87,7 +87,7 @@ struct Quads {
 };
 
 template<typename Form, int rows, int vectors>
-void multiply_rows(const Int8Product& p) {
+void multiply_rows(const BlockProduct& p) {
   U sums[rows][vectors];
   const std::byte* row[rows];
 #pragma GCC unroll 16
@@ -112,20 +112,21 @@ void multiply_rows(const Int8Product& p) {
 }
 
 template<typename Form, int... less_one>
-void multiply_some(const Int8Product& product, int rows, std::integer_sequence<int, less_one...> /*counts*/) {
-  using Multiply = void (*)(const Int8Product&);
+void multiply_some(const BlockProduct& product, int rows,
+                   std::integer_sequence<int, less_one...> /*counts*/) {
+  using Multiply = void (*)(const BlockProduct&);
   static constexpr Multiply whole[] = {multiply_rows<Form, less_one + 1, 2>...};
   static constexpr Multiply half[] = {multiply_rows<Form, less_one + 1, 1>...};
   (product.half ? half : whole)[rows - 1](product);
 }
 template<typename Form>
-void multiply_int8(const Int8Product& product, int rows) {
-  multiply_some<Form>(product, rows, std::make_integer_sequence<int, int8_rows>{});
+void multiply_int8(const BlockProduct& product, int rows) {
+  multiply_some<Form>(product, rows, std::make_integer_sequence<int, block_rows>{});
 }
 
 template<bool is_signed>
-void widen_words(const Int8Runs& runs) {
-  const Int8Runs w = runs;
+void widen_words(const RowRuns& runs) {
+  const RowRuns w = runs;
   const auto shift = static_cast<std::int16_t>(w.zero);
   for (std::int64_t run = 0; run < w.runs; ++run) {
     const std::byte* from = w.from + run * w.from_stride;
@@ -142,12 +143,12 @@ void widen_words(const Int8Runs& runs) {
   }
 }
 
-inline void widen_pairs(const Int8Runs& runs) {
+inline void widen_pairs(const RowRuns& runs) {
   runs.is_signed ? widen_words<true>(runs) : widen_words<false>(runs);
 }
 
-inline void widen_quads(const Int8Runs& runs) {
-  const Int8Runs w = runs;
+inline void widen_quads(const RowRuns& runs) {
+  const RowRuns w = runs;
   const std::uint32_t shift = w.is_signed ? 0x80808080U : 0;
   for (std::int64_t run = 0; run < w.runs; ++run) {
     const std::byte* from = w.from + run * w.from_stride;
@@ -160,11 +161,11 @@ inline void widen_quads(const Int8Runs& runs) {
   }
 }
 
-constexpr Int8Functions int8_pairs() {
+constexpr BlockFunctions int8_pairs() {
   return {.name = pairs_name,
           .unit = 2,
-          .width = int8_width,
-          .max_rows = int8_rows,
+          .width = block_width,
+          .max_rows = block_rows,
           .multiply_signed = multiply_int8<Pairs<true>>,
           .multiply_unsigned = multiply_int8<Pairs<false>>,
           .widen = widen_pairs,
@@ -172,14 +173,15 @@ constexpr Int8Functions int8_pairs() {
           .finish_bytes = finish_bytes<std::int32_t>,
           .finish_depthwise_f32 = finish_f32<float>,
           .finish_depthwise_bytes = finish_bytes<float>,
+          .finish_bf16 = finish_bf16,
           .quantise = quantise,
           .dequantise = dequantise,
           .depthwise = depthwise,
           .to_floats = to_floats};
 }
 
-constexpr Int8Functions int8_quads() {
-  Int8Functions functions = int8_pairs();
+constexpr BlockFunctions int8_quads() {
+  BlockFunctions functions = int8_pairs();
   functions.name = quads_name;
   functions.unit = 4;
   functions.multiply_signed = multiply_int8<Quads>;

@@ -1,5 +1,5 @@
 #pragma once
-// Vectors of bytes and of what they become, for the loops of int8_block.h; see tile_functions.h for how it is
+// Vectors of bytes and of what they become, for the loops of block.h; see tile_functions.h for how it is
 // compiled.
 
 #include <type_traits>
@@ -13,9 +13,9 @@
 namespace lanner::LANNER_SIMD {
 
 /// Two vectors of sums for each row.
-inline constexpr std::int64_t int8_width = 2 * lanes;
+inline constexpr std::int64_t block_width = 2 * lanes;
 /// The sums of as many rows as leave registers for two vectors of weights, a row's numbers and a product.
-inline constexpr int int8_rows = LANNER_SIMD_BYTES == 64 ? 12 : LANNER_SIMD_BYTES == 32 ? 6 : 4;
+inline constexpr int block_rows = LANNER_SIMD_BYTES == 64 ? 12 : LANNER_SIMD_BYTES == 32 ? 6 : 4;
 
 /// Unsigned, so that sums may wrap on the way to a result that fits.
 using U = std::uint32_t __attribute__((vector_size(LANNER_SIMD_BYTES)));

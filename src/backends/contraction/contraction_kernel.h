@@ -1,0 +1,45 @@
+#pragma once
+// The kernel of convolutions and products of bytes and of bf16: as products of matrices, whose rows are
+// gathered.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/contraction/block.h"
+#include "backends/contraction/contraction.h"
+#include "backends/family.h"
+
+namespace lanner {
+
+/// How a contraction's weights lie for a set of functions.
+struct PanelForm {
+  Layout layout;       ///< That the tactic requires; row-major where the kernel makes a copy of its own.
+  bool copied = false; ///< Whether it does: where a step would take numbers of several taps or groups.
+};
+PanelForm panel_form(const Contraction& contraction, const BlockFunctions& functions);
+
+/// Why this contraction cannot be computed by these functions; empty where it can.
+std::string contraction_refusal(const Contraction& contraction, const BlockFunctions& functions);
+
+/// A tactic with these functions, without an estimate. Nothing where one input would need two storages.
+std::optional<Tactic> contraction_tactic(const Node& node, const Contraction& contraction,
+                                         const BlockFunctions& functions, std::string_view kernel);
+
+/// Tactics with this processor's best functions.
+TacticList contraction_tactics(const Node& node, const Contraction& contraction, const Target& target,
+                               std::string_view kernel);
+/// Throws Error{unsupported}, with `reason`, where there is no contraction, or not by the tactic's functions.
+std::unique_ptr<Kernel> contraction_prepare(const Preparation& preparation,
+                                            const std::optional<Contraction>& contraction,
+                                            const std::string& reason);
+
+/// The elements of a contraction's constant operand at prepare().
+const Tensor* prepared_constant(const Operand& operand, const Preparation& preparation);
+
+/// Distance in elements between neighbouring rows of an input or result with so many columns, which may be
+/// within a larger one.
+std::int64_t row_distance(const Storage& storage, std::int64_t columns);
+
+} // namespace lanner
