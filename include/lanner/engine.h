@@ -110,7 +110,7 @@ struct BuildOptions {
   /// a model without quantize_linear nodes where neither data nor ranges are given.
   Calibration calibration;
   /// The most seconds that timing and checking kernels may take; 0: kernels are chosen by estimates, without
-  /// timing. Checks of kernels that were chosen without timing may take 2 s more. Work that every plan needs
+  /// timing. Checks of the chosen kernels may take 2 s more. Work that every plan needs
   /// does not count: the import, and compiling the first variant of each library kernel.
   double budget = 10;
   int threads = 0;   ///< Threads of contexts; 0: the machine's cores.

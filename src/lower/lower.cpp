@@ -79,7 +79,7 @@ private:
     }
   }
 
-  /// Tactics that need a check come first, slowest first, as there may not be time for all.
+  /// Tactics that need a check come first, each kind slowest first, as there may not be time for all.
   bool settle_all(std::vector<Taken> cover) {
     const auto chosen = [&](const Taken& taken) -> const Alternative& {
       return proposals_[taken.proposal].list[taken.alternative];
@@ -87,8 +87,9 @@ private:
     const auto listed = std::stable_partition(cover.begin(), cover.end(), [&](const Taken& taken) {
       return chosen(taken).backend && !is_listed(chosen(taken));
     });
-    std::ranges::stable_sort(cover.begin(), listed, std::ranges::greater{},
-                             [&](const Taken& taken) { return chosen(taken).cost.seconds; });
+    const auto seconds = [&](const Taken& taken) { return chosen(taken).cost.seconds; };
+    std::ranges::stable_sort(cover.begin(), listed, std::ranges::greater{}, seconds);
+    std::ranges::stable_sort(listed, cover.end(), std::ranges::greater{}, seconds);
     const std::set<const Proposal*> changed = ask_and_time(cover);
     std::erase_if(cover, [&](const Taken& taken) { return changed.contains(&proposals_[taken.proposal]); });
     const Tuner::Preparing preparing = prepare_checks(cover);

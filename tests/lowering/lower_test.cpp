@@ -41,6 +41,23 @@ const TableBackend& chain_backend() {
   return backend;
 }
 
+/// The only timed kernel is wrong, which a check of what was chosen shows: one with an estimate is next, not
+/// the definition.
+TEST(Lower, TakesAKernelWithAnEstimateWhereTheTimedOneIsWrong) {
+  const TableBackend backend("cpu", "// relu as bad: row -> row = 1, fault wrong value\n"
+                                    "// relu as good: row -> row = 9\n");
+  const std::array<const Backend*, 1> backends{&backend};
+  const Target target;
+  TimingCache cache;
+  WeightStore constants;
+  const Control control;
+  const std::string text = "graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = relu(%x)\n}\n";
+  Tuner tuner(target, 1e-9, cache, constants, control); // Enough for the first kernel.
+  const Lowered result =
+      lower(parse_graph(text, builtin_op_table()), {backends, target, tuner, constants, control});
+  EXPECT_EQ(result.graph->body().nodes().back()->tactic.kernel, "good");
+}
+
 TEST(Lower, StopsWhenItIsCancelled) {
   Control control;
   control.cancel = CancelToken::create();

@@ -1,6 +1,9 @@
 // Time bounds of checks, and what is used when they run out.
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +58,38 @@ TEST(TunerChecks, AcceptsTrustedKernelsWithoutTime) {
   ASSERT_FALSE(offered.tactics.empty());
   EXPECT_EQ(tuner.vet(bench.node(), **own, offered.tactics[0]).trust, Trust::trusted);
   EXPECT_EQ(tuner.checks().missed, 1);
+}
+
+std::vector<Cost> costs_of(Tuner& tuner, TunerBench& bench, std::span<const Tactic> tactics) {
+  std::vector<Candidate> candidates;
+  for (const Tactic& tactic : tactics) candidates.push_back({&bench.backend, &tactic});
+  return tuner.costs(bench.node(), candidates, {.until = 1e9});
+}
+
+// A check costs as much of the budget as timing does, and few of the timed kernels are chosen.
+TEST(TunerChecks, TrustedKernelsOfACpuAreTimedAndThenCheckedWhereChosen) {
+  TunerBench bench(chain, "cpu", table);
+  Tuner tuner(bench.target, 1e9, bench.cache, bench.constants, bench.control);
+  const std::array<Tactic, 2> tactics{bench.tactic("one"), bench.tactic("bad")};
+  for (const Cost& cost : costs_of(tuner, bench, tactics)) {
+    EXPECT_TRUE(cost.measured);
+    EXPECT_EQ(cost.trust, Trust::none);
+    EXPECT_EQ(cost.wrong, "");
+  }
+  EXPECT_EQ(tuner.checks().kernels, 0);
+  EXPECT_EQ(tuner.vet(bench.node(), bench.backend, tactics[0]).trust, Trust::checked);
+  EXPECT_NE(tuner.vet(bench.node(), bench.backend, tactics[1]).wrong, "");
+  EXPECT_EQ(tuner.checks().kernels, 2);
+}
+
+// The seconds for checks are those after the budget.
+TEST(TunerChecks, ChecksWithinTheBudgetLeaveTheTimeBehindIt) {
+  TunerBench bench(chain, "cpu", table);
+  Tuner tuner(bench.target, 1e9, bench.cache, bench.constants, bench.control);
+  tuner.set_vetting(1e-9);
+  EXPECT_EQ(tuner.vet(bench.node(), bench.backend, bench.tactic("one")).trust, Trust::checked);
+  EXPECT_NE(tuner.vet(bench.node(), bench.backend, bench.tactic("bad")).wrong, "");
+  EXPECT_EQ(tuner.checks().missed, 0);
 }
 
 // its definition sums 1e8 products

@@ -50,7 +50,8 @@ std::string storages_text(const Tactic& tactic, const Node& node, Device own) {
 struct Tuner::Entrant {
   Candidate candidate;
   std::string name;
-  Target target; ///< As passed to its backend.
+  Target target;        ///< As passed to its backend.
+  bool checked = false; ///< Whether it is compared with the definition before it is timed.
   std::shared_ptr<TrialData> data = {};
   std::unique_ptr<Trial> trial = {}; ///< Null where there is nothing to time.
   std::uint64_t bytes = 0;           ///< Memory of the trial.
@@ -131,6 +132,13 @@ Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic,
   return costs(node, std::span(&one, 1), best, {until, Effort::unnoticed * network_}, false).front();
 }
 
+/// On a CPU a check costs as much of the budget as timing: trusted kernels are checked once they are chosen.
+/// On a GPU expected results are computed while other kernels are timed.
+bool Tuner::checked_first(const Candidate& one) const {
+  return !device_of(*one.backend, *one.tactic, target_).is_host() ||
+         !one.backend->trusts(one.tactic->kernel, lies_within(*one.tactic));
+}
+
 std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> candidates, double rival,
                                const Effort& effort, bool checked) {
   control_.cancel.check();
@@ -140,13 +148,15 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
   for (const Candidate& one : candidates) {
     names.push_back(key(node, *one.backend, *one.tactic));
     const Cost cost = known(names.back(), *one.backend, *one.tactic);
-    const bool settled = !cost.wrong.empty() || (cost.measured && (!checked || cost.trust != Trust::none));
+    const bool check = checked && checked_first(one);
+    const bool settled = !cost.wrong.empty() || (cost.measured && (!check || cost.trust != Trust::none));
     if (!settled)
-      entrants.push_back({one, names.back(), target_.on(device_of(*one.backend, *one.tactic, target_))});
+      entrants.push_back(
+          {one, names.back(), target_.on(device_of(*one.backend, *one.tactic, target_)), check});
     if (settled && cost.measured) rival = std::min(rival, cost.seconds);
   }
   const bool time_left = measures() && spent_ < std::min(budget_, effort.until);
-  if (time_left && !entrants.empty()) find_out(node, entrants, rival, effort, checked);
+  if (time_left && !entrants.empty()) find_out(node, entrants, rival, effort);
   std::vector<Cost> costs;
   for (std::size_t i = 0; i < candidates.size(); ++i)
     costs.push_back(known(names[i], *candidates[i].backend, *candidates[i].tactic));
@@ -179,8 +189,7 @@ Tuner::Preparing::~Preparing() {
 }
 
 /// In batches of as many as fit in memory.
-void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
-                     bool checked) {
+void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort) {
   constexpr std::uint64_t max_held = 64 << 20;
   Spending spending(spent_);
   const double until = std::min(budget_, effort.until) - spent_;
@@ -197,7 +206,7 @@ void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival
   };
   for (Entrant& one : entrants) {
     if (&one != &entrants.front() && spending.so_far() >= until) break;
-    try_out(one, node, checked, budget_ - spent_ - spending.so_far());
+    try_out(one, node, budget_ - spent_ - spending.so_far());
     if (!one.trial) continue;
     batch.push_back(&one);
     held += one.bytes;
@@ -249,7 +258,7 @@ double Tuner::timed(Entrant& entrant, int times) {
 Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) {
   control_.cancel.check();
   Entrant one{
-      {&backend, &tactic}, key(node, backend, tactic), target_.on(device_of(backend, tactic, target_))};
+      {&backend, &tactic}, key(node, backend, tactic), target_.on(device_of(backend, tactic, target_)), true};
   Cost cost = known(one.name, backend, tactic);
   const auto is_settled = [&] { return cost.trust != Trust::none || !cost.wrong.empty(); };
   if (is_settled()) return cost;
@@ -257,9 +266,9 @@ Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) 
     const double before = spent_;
     {
       const Spending spending(spent_);
-      try_out(one, node, true, left);
+      try_out(one, node, left);
     }
-    vetted_ += spent_ - before;
+    vetted_ += std::max(0.0, spent_ - std::max(before, budget_)); // Beyond the budget.
     cost = known(one.name, backend, tactic);
   }
   if (is_settled()) return cost;
@@ -271,16 +280,17 @@ Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) 
   return cost;
 }
 
-/// Checks the tactic where `checked` and there is no verdict yet. A tactic that fails is wrong; one that is
+/// Checks a tactic that is to be checked and has no verdict yet. A tactic that fails is wrong; one that is
 /// right is ready to be timed; one not checked within `left` seconds stays unknown.
-void Tuner::try_out(Entrant& entrant, const Node& node, bool checked, double left) {
+void Tuner::try_out(Entrant& entrant, const Node& node, double left) {
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  const bool checks = checked && !is_definition(*entrant.candidate.backend) && !cache_.verdict(entrant.name);
+  const bool checks =
+      entrant.checked && !is_definition(*entrant.candidate.backend) && !cache_.verdict(entrant.name);
   try {
     make_trial(entrant, node, checks, left);
   } catch (const Error& error) {
-    const bool late = checks && error.code() == ErrorCode::limit_exceeded && seconds() >= left;
+    const bool late = error.code() == ErrorCode::limit_exceeded && seconds() >= left;
     if (!late) note_failure(entrant.name, error);
     control_.cancel.check(); // that may have been the build's own deadline
     entrant.trial.reset();
@@ -295,7 +305,7 @@ void Tuner::try_out(Entrant& entrant, const Node& node, bool checked, double lef
 void Tuner::make_trial(Entrant& entrant, const Node& node, bool checked, double left) {
   const auto& [backend, tactic] = entrant.candidate;
   Limits limits;
-  limits.seconds = checked ? std::max(left, 1e-3) : 0;
+  limits.seconds = std::max(left, 1e-3);
   const DeadlineScope deadline(limits);
   entrant.data = data_of(node);
   auto trial = std::make_unique<Trial>(TrialSubject{node, *backend, *tactic, entrant.target}, *entrant.data,

@@ -69,8 +69,9 @@ public:
   Tuner(Target target, double budget, TimingCache& cache, WeightStore& constants, const Control& control);
   ~Tuner();
 
-  /// The cost of each candidate for running `node`: unknown ones are checked and timed interleaved; one that
-  /// cannot be the fastest is dropped early. The likely winner should come first.
+  /// The cost of each candidate for running `node`: unknown ones are timed interleaved; one that cannot be
+  /// the fastest is dropped early. Those that are not trusted, and all on a GPU, are checked before. The
+  /// likely winner should come first.
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, const Effort& effort);
   /// The cost of a conversion. Many are requested and few used, so it is checked by vet() only, and its
   /// timing stops early if it is much slower than `best` seconds.
@@ -112,9 +113,9 @@ private:
   Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, double rival,
                           const Effort& effort, bool checked);
-  void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
-                bool checked);
-  void try_out(Entrant& entrant, const Node& node, bool checked, double left);
+  bool checked_first(const Candidate& one) const;
+  void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort);
+  void try_out(Entrant& entrant, const Node& node, double left);
   void make_trial(Entrant& entrant, const Node& node, bool checked, double left);
   void time(std::span<Entrant* const> batch, const Node& node, InterleavedTimingOptions options,
             Spending& spending);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -90,7 +91,9 @@ private:
     constexpr double generous = 4;
     const Tuner& tuner = options_.tuner;
     const double part = weights > 0 ? std::min(1.0, generous * weight / weights) : 1;
-    return tuner.spent() + part * std::max(0.0, tuner.budget() - tuner.spent());
+    // On a CPU trusted kernels are checked once they are chosen.
+    const double end = options_.target.device.is_host() ? for_searches() : tuner.budget();
+    return tuner.spent() + part * std::max(0.0, end - tuner.spent());
   }
 
   /// A budget that runs out has then been spent on the nodes that matter most.
@@ -125,11 +128,11 @@ private:
   /// Seconds of a node's run that make no difference to the network's.
   double worth(const Proposal& entry) const { return Effort::unnoticed * total_ / equal_.at(&entry); }
 
-  /// Seconds of the budget after which searches end. On a GPU, where they compile a kernel for each tile, the
-  /// rest is for groups that compete with the first cover: libraries may be faster without an epilogue.
+  /// Seconds of the budget after which searches end. The rest is for groups that compete with the first cover
+  /// on a GPU, where searches compile a kernel for each tile; and for checks of what is chosen.
   double for_searches() const {
     constexpr double part = 0.85;
-    return options_.tuner.budget() * (options_.target.device.is_host() ? 1.0 : part);
+    return options_.tuner.budget() * part;
   }
 
   /// Whether a search, which takes long, is worth it: for nodes with a large share of the network's time.
@@ -148,14 +151,13 @@ private:
     total_ = std::max(total_, options_.tuner.network());
   }
 
-  /// Where some alternatives were measured, removes those with estimates only, except aliases, which have
-  /// nothing to measure.
+  /// Where some alternatives were measured, those with estimates only become the reserve, except aliases,
+  /// which have nothing to measure.
   static void drop_guesses(Proposal& entry) {
-    const auto measured = [](const Alternative& alternative) { return alternative.cost.measured; };
-    if (std::ranges::any_of(entry.list, measured))
-      std::erase_if(entry.list, [&](const Alternative& alternative) {
-        return alternative.backend && !measured(alternative);
-      });
+    const auto is_guess = [](const Alternative& one) { return one.backend && !one.cost.measured; };
+    if (std::ranges::none_of(entry.list, [](const Alternative& one) { return one.cost.measured; })) return;
+    std::ranges::copy_if(entry.list, std::back_inserter(entry.reserve), is_guess);
+    std::erase_if(entry.list, is_guess);
   }
 
   std::span<Proposal* const> entries_;

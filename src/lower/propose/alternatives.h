@@ -43,7 +43,7 @@ struct Proposal {
   bool asked = false;          ///< Whether backends were queried; else `list` is provisional.
   bool timed = false;          ///< Whether it was timed, as far as the budget went.
   bool reused_tactics = false; ///< Another lowered graph uses these tactics; competitors are avoided.
-  std::vector<Alternative> reserve = {}; ///< Used instead of a reused tactic that turns out wrong.
+  std::vector<Alternative> reserve = {}; ///< Used where all of `list` turn out wrong.
   std::shared_ptr<Graph> own = nullptr;  ///< The graph of `node` where that is not this graph's own.
   bool promoted = false;                 ///< `node` computes 16-bit reals as f32.
   std::shared_ptr<Charge> charge = {};   ///< For its memory.
