@@ -12,6 +12,8 @@ SHARED = ROOT.parent / "shared"
 MAKER = SHARED / "tools" / "make_nets.py"
 INPUTS = {"mlp": (256,), "bert_base": (128, 768)}
 IMAGE = (3, 224, 224)
+# qdq: a file that onnxruntime's quantiser wrote, the same for every system.
+PRECISIONS = ("fp32", "bf16", "int8", "qdq")
 # Where runs take milliseconds, how threads wait matters most.
 SMALL = (
     "hf_bert",
@@ -26,16 +28,17 @@ SMALL = (
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A network at a batch size, its model and its inputs in files."""
+    """A network at a batch size and a precision, its model and its inputs in files."""
 
     network: str
     batch: int
     model: pathlib.Path
     feed: pathlib.Path
+    precision: str = PRECISIONS[0]
 
     @property
     def label(self):
-        return f"{self.network}, batch {self.batch}"
+        return ", ".join([self.network, f"batch {self.batch}", *([self.precision] if self.precision != PRECISIONS[0] else [])])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +115,11 @@ def written(folder, name, batch, model, feed):
 
 
 def chosen(folder, options):
-    """Each job in order."""
-    yield from standard(folder, options)
-    yield from zoo(folder, options)
+    """Each job in order, in each precision."""
+    for makes in (standard, zoo):
+        for job in makes(folder, options):
+            if isinstance(job, Skipped):
+                yield job
+                continue
+            for precision in options.precision:
+                yield dataclasses.replace(job, precision=precision)

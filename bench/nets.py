@@ -1,4 +1,4 @@
-"""Networks in FP32 against ONNX Runtime, OpenVINO and PyTorch, on a quiet and on a loaded machine."""
+"""Networks against ONNX Runtime, OpenVINO and PyTorch, on a quiet and on a loaded machine."""
 
 import contextlib
 import os
@@ -13,6 +13,8 @@ from systems import Broken, Missing, Worker
 
 LANNER = "lanner"
 RIVALS = ("onnxruntime", "openvino", "torch")
+# Of the sums of the first output. Quantisers choose other ranges.
+AGREE = {"fp32": 1e-3, "bf16": 2e-2, "int8": 1e-1, "qdq": 3e-2}
 LEAST_RUNS = 5  # So that 20 measurements of a slow network have 100 runs, of which p99 is one.
 
 
@@ -20,9 +22,9 @@ def rate(seconds, batch):
     return f"{seconds * 1e3:.2f} ms, {batch / seconds:.0f}/s"
 
 
-def check_answers(ours, name, rival):
-    """Fails for a rival with different answers. Both arguments are answers to `load`."""
-    if not abs(ours["sum"] - rival["sum"]) <= 1e-3 * abs(rival["sum"]):
+def check_answers(ours, name, rival, precision):
+    """Fails for a rival with different answers. `ours`, `rival`: answers to `load`."""
+    if not abs(ours["sum"] - rival["sum"]) <= AGREE[precision] * abs(rival["sum"]):
         raise Broken(f"Lanner's and {name}'s answers differ: the sums of the first output are {ours['sum']:g} and {rival['sum']:g}")
 
 
@@ -46,10 +48,10 @@ class Comparison:
 
     def __init__(self, job, options, add):
         self.job, self.options, self.add = job, options, add
-        self.loading = {"model": str(job.model), "feed": str(job.feed), "threads": options.threads, "budget": options.budget}
+        self.loading = {"model": str(job.model), "feed": str(job.feed), "threads": options.threads, "budget": options.budget, "precision": job.precision}
 
     def facts(self, state, name):
-        same = {"job": self.job.label, "network": self.job.network, "batch": self.job.batch, "state": state.text, "rival_name": name}
+        same = {"job": self.job.label, "network": self.job.network, "batch": self.job.batch, "precision": self.job.precision, "state": state.text, "rival_name": name}
         return same | {"threads": self.options.threads, "budget": self.options.budget}
 
     def label(self, state, name):
@@ -98,7 +100,7 @@ class Comparison:
                     left = list(which)
                     with self.reported(left, [name]), contextlib.ExitStack() as inner:
                         rival, theirs = self.ready(inner, name, place)
-                        check_answers(own, name, theirs)
+                        check_answers(own, name, theirs, self.job.precision)
                         while left:
                             self.beside(left[0], name, (own, theirs), (ours, rival))
                             del left[0]
@@ -128,7 +130,7 @@ class Comparison:
             with self.reported([state], [name]), Worker() as both:
                 theirs = both.load(name, self.loading)
                 own = both.load(LANNER, self.loading)
-                check_answers(own, name, theirs)
+                check_answers(own, name, theirs, self.job.precision)
                 self.in_turn(state, name, (own, theirs), both)
 
     def in_turn(self, state, name, loaded, both):

@@ -38,12 +38,17 @@ def batches(text):
     return [int(size) for size in sizes]
 
 
-def rivals(text):
-    chosen = text.split(",")
-    unknown = sorted(set(chosen) - set(nets.RIVALS))
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no rival '{', '.join(unknown)}': expected {', '.join(nets.RIVALS)}")
-    return chosen
+def some_of(what, known):
+    """A parser of names that are separated by commas."""
+
+    def parse(text):
+        chosen = text.split(",")
+        unknown = sorted(set(chosen) - set(known))
+        if unknown:
+            raise argparse.ArgumentTypeError(f"no {what} '{', '.join(unknown)}': expected {', '.join(known)}")
+        return chosen
+
+    return parse
 
 
 def at_least_one(text):
@@ -88,8 +93,12 @@ def parse_options():
 def add_nets_options(group):
     group.add_argument("--nets", default="resnet50,mobilenet_v2,vgg16,bert_base,mlp", help="names that make_nets.py knows, comma separated; '' for none")
     group.add_argument("--zoo", default="", help=f"also networks of ../shared/data/zoo, by name; small: {','.join(jobs.SMALL)}")
-    group.add_argument("--rivals", type=rivals, default=["onnxruntime", "openvino"], help="of onnxruntime, openvino, torch (default: the first two)")
+    group.add_argument("--rivals", type=some_of("rival", nets.RIVALS), default=["onnxruntime", "openvino"], help="of onnxruntime, openvino, torch (default: the first two)")
     group.add_argument("--batch", type=batches, default=[1, 8], help="batch sizes, comma separated (default: 1,8)")
+    group.add_argument(
+        "--precision", type=some_of("precision", jobs.PRECISIONS), default=["fp32"], metavar="P,...",
+        help="of fp32, bf16, int8: each system by its own quantiser (OpenVINO's is NNCF), qdq: the file of onnxruntime's quantiser in all (default: fp32)",
+    )
     group.add_argument("--threads", type=at_least_one, default=2, help="of every system (default: 2)")
     group.add_argument("--budget", type=float, help="tuning budget in seconds (default: Lanner's default)")
     group.add_argument("--seconds", type=float, default=0.15, help="duration of a measurement (default: 0.15), at least five runs")

@@ -18,16 +18,26 @@ import time
 import busy
 import cgroup
 import numpy as np
+import quantize
 
 TESTS = pathlib.Path(__file__).resolve().parents[1] / "tests"
+
+
+def model_of(job, feed, quantized=("qdq",)):
+    """Path of the ONNX file to load: the network's own, or for the precisions `quantized` the one of onnxruntime's quantiser."""
+    return quantize.by_onnxruntime(job["model"], feed) if job["precision"] in quantized else job["model"]
 
 
 def lanner_runner(job, feed):
     import lanner
 
     settings = {} if job["budget"] is None else {"budget": job["budget"]}
+    if job["precision"] == "bf16":
+        settings["precision"] = "bf16"
+    elif job["precision"] == "int8":  # What does not gain by INT8 may be BF16, as in OpenVINO.
+        settings |= {"precision": ["int8", "bf16"], "calibration_data": quantize.samples(feed)}
     shapes = {name: list(array.shape) for name, array in feed.items()}
-    context = lanner.build(job["model"], shapes=shapes, threads=job["threads"], **settings).create_context()
+    context = lanner.build(model_of(job, feed), shapes=shapes, threads=job["threads"], **settings).create_context()
     return lambda: context(feed)
 
 
@@ -37,7 +47,10 @@ def onnxruntime_runner(job, feed):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = job["threads"]
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(job["model"], options, providers=["CPUExecutionProvider"])
+    if job["precision"] == "bf16":
+        raise Missing("onnxruntime has no BF16 on a CPU")
+    model = model_of(job, feed, quantized=("int8", "qdq"))
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     return lambda: session.run(None, feed)
 
 
@@ -45,14 +58,12 @@ def openvino_runner(job, feed):
     import openvino
 
     core = openvino.Core()
-    model = core.read_model(job["model"])
+    model = quantize.by_nncf(job["model"], feed) if job["precision"] == "int8" else core.read_model(model_of(job, feed))
     model.reshape({name: list(array.shape) for name, array in feed.items()})
-    settings = {
-        "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_NUM_THREADS": job["threads"],
-        "NUM_STREAMS": 1,
-        "INFERENCE_PRECISION_HINT": "f32",
-    }
+    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": job["threads"], "NUM_STREAMS": 1}
+    # Of quantised networks OpenVINO chooses the precision of the rest itself: BF16 where the processor has it.
+    if job["precision"] in ("fp32", "bf16"):
+        settings["INFERENCE_PRECISION_HINT"] = {"fp32": "f32", "bf16": "bf16"}[job["precision"]]
     request = core.compile_model(model, "CPU", settings).create_infer_request()
     return lambda: request.infer(feed, share_inputs=True, share_outputs=True)
 
@@ -64,11 +75,17 @@ def torch_runner(job, feed):
     sys.path.append(str(TESTS))
     from networks.torch_run import TorchNetwork
 
+    if job["precision"] != "fp32":
+        raise Missing("PyTorch is measured in FP32 alone")
     torch.set_num_threads(job["threads"])
     return TorchNetwork(pathlib.Path(job["model"]), feed, "fp32", device="cpu").results
 
 
 RUNNERS = {"lanner": lanner_runner, "onnxruntime": onnxruntime_runner, "openvino": openvino_runner, "torch": torch_runner}
+
+
+class Missing(Exception):
+    """A system cannot run this precision, or a package is not installed."""
 
 
 class Systems:
@@ -88,10 +105,12 @@ class Systems:
             feed = dict(arrays)
         try:
             run = RUNNERS[name](command, feed)
+        except Missing as missing:
+            return {"missing": str(missing)}
         except ModuleNotFoundError as error:
-            if error.name != name:
+            if error.name not in (name, "nncf"):
                 raise
-            return {"missing": f"{name} is not installed"}
+            return {"missing": f"{error.name} is not installed"}
         build = time.perf_counter() - start
         outputs = run()
         first = list(outputs.values())[0] if hasattr(outputs, "values") else outputs[0]

@@ -1,6 +1,7 @@
 """`./dev bench nets` with trivial systems: which process runs what under which load, and the rows."""
 
 import argparse
+import dataclasses
 import json
 import os
 import signal
@@ -64,10 +65,13 @@ def dies(job, feed):
 def absent(job, feed):
     raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
+def lacks(job, feed):
+    raise worker.Missing("it has no " + job["precision"])
+
 def needs_another(job, feed):
     raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
 
-KINDS = dict(refuses=refuses, dies=dies, absent=absent, needs_another=needs_another, wrong=fake("wrong", 2.0), nan=fake("nan", float("nan")))
+KINDS = dict(lacks=lacks, refuses=refuses, dies=dies, absent=absent, needs_another=needs_another, wrong=fake("wrong", 2.0), nan=fake("nan", float("nan")))
 worker.RUNNERS = {{name: fake(name) for name in worker.RUNNERS}}
 worker.RUNNERS.update((name, KINDS[kind]) for name, kind in REPLACED.items())
 worker.serve(worker.Systems())
@@ -108,6 +112,27 @@ def bench(tmp_path, monkeypatch):
 
 def said(rows, *names):
     return [tuple(row.get(name) for name in names) for row in rows]
+
+
+# --- Precisions ---
+
+
+def test_each_precision_is_a_job(monkeypatch, tmp_path):
+    job = jobs.Job("tiny", 2, tmp_path / "tiny.onnx", tmp_path / "feed.npz")
+    monkeypatch.setattr(jobs, "standard", lambda *_: [job])
+    monkeypatch.setattr(jobs, "zoo", lambda *_: [jobs.Skipped("other", "it is missing")])
+    found = list(jobs.chosen(tmp_path, argparse.Namespace(precision=["fp32", "int8"])))
+    assert [one.label for one in found] == ["tiny, batch 2", "tiny, batch 2, int8", "other"]
+
+
+def test_a_system_without_the_precision_is_skipped(bench):
+    bench.job = dataclasses.replace(bench.job, precision="bf16")
+    bench.replace({"onnxruntime": "lacks"})
+    rows = bench.measure()
+    assert said(rows, "job", "precision", "rival_name", "skipped") == [
+        ("tiny, batch 2, bf16", "bf16", "onnxruntime", "it has no bf16"),
+        ("tiny, batch 2, bf16", "bf16", "openvino", None),
+    ]
 
 
 # --- States ---
