@@ -49,8 +49,10 @@ BoxCopy::BoxCopy(const Gpu& gpu, const Box& given, DType from, DType to) {
   };
   single_ = plain(name_of("copy_box_", "convert_box_", from, to), box);
   const std::int64_t narrow = std::min(from_bytes, to_bytes);
-  if (const auto tiles = tile_parameters(box, tile_edge(static_cast<int>(narrow))))
-    return set_tiled(gpu, box, *tiles, from, to);
+  if (const auto tiles = tile_parameters(box, tile_edge(static_cast<int>(narrow)))) {
+    set_tiled(gpu, box, *tiles, from, to);
+    return;
+  }
   const std::int64_t count = elements_at_once(box, from == to ? widest_bytes / from_bytes : 4);
   if (count == 1 || (from != to && count != 4)) return;
   source_alignment_ = static_cast<std::uint64_t>(count * from_bytes);
