@@ -6,6 +6,7 @@
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/movement/box_copy.h"
+#include "backends/movement/box_plan.h"
 #include "backends/movement/value_layouts.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
@@ -40,20 +41,34 @@ private:
   std::uint64_t zeroed_; ///< Bytes of output 0 that are zeroed first.
 };
 
-double estimate_of(const Node& node, const Target& target) {
-  double bytes = 0;
-  for (const auto& output : node.outputs()) bytes += 1.5 * plain_bytes(*output);
-  return seconds_of({.bytes = bytes}, target);
-}
-
 // --- Reorders on the device ---
 
 DType stored_type(const Value& value) {
   return value.storage.dtype.value_or(value.type.dtype());
 }
 
+/// Whether a box is copied in tiles, as its sides are dense along different axes.
+bool is_transposed(const Box& box) {
+  return tile_parameters(simplified(box), tile_edge(4)).has_value();
+}
+
+/// Of copies that read and write so many bytes. Tiles of transposed boxes reach half of the memory's rate.
+double seconds_of_moves(double bytes, bool transposed, const Target& target) {
+  return seconds_of({.bytes = (transposed ? 2 : 1.25) * bytes}, target);
+}
+
+double elements_of(const Node& node) {
+  double elements = 0;
+  for (const auto& output : node.outputs()) elements += static_cast<double>(output->type.shape().elements());
+  return elements;
+}
+
 bool is_plain(const Storage& storage, const Target& target) {
   return storage.device == target.device && storage.layout.blocks.empty() && !storage.quantization;
+}
+
+Box reordered_box(const Storage& from, const Storage& to, const Shape& shape) {
+  return {{shape.begin(), shape.end()}, memory_strides(from, shape), memory_strides(to, shape)};
 }
 
 TacticList reorder_tactics(const Node& node, const Target& target) {
@@ -68,7 +83,9 @@ TacticList reorder_tactics(const Node& node, const Target& target) {
   tactic.inputs = {from};
   tactic.outputs = {to};
   tactic.strided_inputs = tactic.strided_outputs = {AxisSet::all()};
-  tactic.estimate = estimate_of(node, target);
+  const double bytes = elements_of(node) * static_cast<double>(bit_width(a) + bit_width(b)) / 8;
+  const bool transposed = is_transposed(reordered_box(from, to, node.output()->type.shape()));
+  tactic.estimate = seconds_of_moves(bytes, transposed, target);
   list.tactics.push_back(std::move(tactic));
   return list;
 }
@@ -76,9 +93,7 @@ TacticList reorder_tactics(const Node& node, const Target& target) {
 std::unique_ptr<Kernel> prepare_reorder(const Preparation& p, const Gpu& gpu) {
   const Shape shape = p.node.output()->type.shape();
   const DType a = stored_type(*p.node.input(0)), b = stored_type(*p.node.output(0));
-  const Box box{{shape.begin(), shape.end()},
-                memory_strides(p.tactic.inputs.at(0), shape),
-                memory_strides(p.tactic.outputs.at(0), shape)};
+  const Box box = reordered_box(p.tactic.inputs.at(0), p.tactic.outputs.at(0), shape);
   return std::make_unique<BoxKernel>(std::vector{MovedBox{0, 0, BoxCopy(gpu, box, a, b)}}, 0);
 }
 
@@ -122,7 +137,10 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
         tactic.inputs[op.input(i).index] = on_device(target, layouts.inputs[i], kept);
       for (const Layout& layout : layouts.outputs) tactic.outputs.push_back(on_device(target, layout, kept));
       take_strided(op, *moves, tactic);
-      tactic.estimate = estimate_of(node, target);
+      const double bits = 2 * static_cast<double>(bit_width(kept.value_or(op.type().dtype())));
+      const bool transposed =
+          std::ranges::any_of(moves->moves, [](const Move& move) { return is_transposed(move.box); });
+      tactic.estimate = seconds_of_moves(elements_of(node) * bits / 8, transposed, target);
       list.tactics.push_back(std::move(tactic));
     }
   }
