@@ -130,7 +130,7 @@ private:
       if (one.backend && one.cost.trust == Trust::none)
         nodes.push_back({proposal.node, {{one.backend, &one.tactic}}});
     }
-    return options_.tuner.prepare(nodes);
+    return options_.tuner.prepare(nodes, Tuner::For::check);
   }
 
   static bool is_listed(const Alternative& one) {

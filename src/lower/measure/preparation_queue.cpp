@@ -70,7 +70,7 @@ std::shared_ptr<const Kernel> PreparationQueue::made(const Task& task, const Que
 
 std::shared_ptr<TrialData> PreparationQueue::made(const Task& task, const Queue<TrialData>&) const {
   auto data = std::make_shared<TrialData>(*task.node, 1, control_);
-  static_cast<void>(data->expected(task.tactic, *task.node));
+  if (task.expected) static_cast<void>(data->expected(task.tactic, *task.node));
   return data;
 }
 

@@ -27,6 +27,7 @@ public:
     Tactic tactic;
     Target target; ///< As passed to the backend.
     std::string name;
+    bool expected = true; ///< Of data: with the results that a check compares with.
   };
 
   /// On up to `threads` threads.

@@ -132,11 +132,9 @@ Cost Tuner::cost(const Node& node, const Backend& backend, const Tactic& tactic,
   return costs(node, std::span(&one, 1), best, {until, Effort::unnoticed * network_}, false).front();
 }
 
-/// On a CPU a check costs as much of the budget as timing: trusted kernels are checked once they are chosen.
-/// On a GPU expected results are computed while other kernels are timed.
-bool Tuner::checked_first(const Candidate& one) const {
-  return !device_of(*one.backend, *one.tactic, target_).is_host() ||
-         !one.backend->trusts(one.tactic->kernel, lies_within(*one.tactic));
+/// A check costs as much of the budget as timing, or more: trusted kernels are checked once they are chosen.
+bool Tuner::checked_first(const Candidate& one) {
+  return !one.backend->trusts(one.tactic->kernel, lies_within(*one.tactic));
 }
 
 std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> candidates, double rival,
@@ -163,22 +161,26 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
   return costs;
 }
 
-Tuner::Preparing Tuner::prepare(std::span<const Untried> nodes) {
+Tuner::Preparing Tuner::prepare(std::span<const Untried> nodes, For purpose) {
   if (making_threads(target_) <= 1) return Preparing();
   Preparing preparing(this);
   std::set<std::string> names;
-  for (const auto& [node, candidates] : nodes)
-    for (const auto& [backend, tactic] : candidates) {
+  for (const auto& [node, candidates] : nodes) {
+    const bool compared = purpose == For::check || std::ranges::any_of(candidates, checked_first);
+    for (const Candidate& one : candidates) {
+      const auto& [backend, tactic] = one;
       std::string name = key(*node, *backend, *tactic);
       const Cost cost = known(name, *backend, *tactic);
+      const bool checks = purpose == For::check || checked_first(one);
       const bool settled =
-          !cost.wrong.empty() || (cost.trust != Trust::none && (cost.measured || !measures()));
+          !cost.wrong.empty() || ((cost.trust != Trust::none || !checks) && (cost.measured || !measures()));
       if (settled || is_definition(*backend) || !names.insert(name).second) continue;
       const Target own = target_.on(device_of(*backend, *tactic, target_));
       if (std::string of_node = data_name(*node); !cache_.verdict(name) && names.insert(of_node).second)
-        prepared_->add_data({node, backend, *tactic, own, std::move(of_node)});
-      prepared_->add_kernel({node, backend, *tactic, own, std::move(name)});
+        prepared_->add_data({node, backend, *tactic, own, std::move(of_node), compared});
+      prepared_->add_kernel({node, backend, *tactic, own, std::move(name), false});
     }
+  }
   return preparing;
 }
 

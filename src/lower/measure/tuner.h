@@ -1,6 +1,7 @@
 #pragma once
 // Times tactics and checks their results against the operator's definition.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -70,8 +71,8 @@ public:
   ~Tuner();
 
   /// The cost of each candidate for running `node`: unknown ones are timed interleaved; one that cannot be
-  /// the fastest is dropped early. Those that are not trusted, and all on a GPU, are checked before. The
-  /// likely winner should come first.
+  /// the fastest is dropped early. Those that are not trusted are checked before. The likely winner should
+  /// come first.
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, const Effort& effort);
   /// The cost of a conversion. Many are requested and few used, so it is checked by vet() only, and its
   /// timing stops early if it is much slower than `best` seconds.
@@ -84,7 +85,9 @@ public:
   /// the target; on a CPU it does nothing. The nodes stay as they are as long as the returned object lives,
   /// whose end waits for what was begun; that time counts.
   class Preparing;
-  [[nodiscard]] Preparing prepare(std::span<const Untried> nodes);
+  /// What comes next: costs(), or vet(), which compares with the definition's results whatever is trusted.
+  enum class For : std::uint8_t { timing, check };
+  [[nodiscard]] Preparing prepare(std::span<const Untried> nodes, For purpose);
   /// Calls `look`, which searches for more candidates, where the budget has time left; the search counts.
   void search(const std::function<void()>& look);
 
@@ -113,7 +116,7 @@ private:
   Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, double rival,
                           const Effort& effort, bool checked);
-  bool checked_first(const Candidate& one) const;
+  static bool checked_first(const Candidate& one);
   void find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort);
   void try_out(Entrant& entrant, const Node& node, double left);
   void make_trial(Entrant& entrant, const Node& node, bool checked, double left);

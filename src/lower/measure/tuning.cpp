@@ -58,7 +58,7 @@ private:
     std::vector<Untried> nodes;
     for (std::size_t i = 0; i < entries.size(); ++i)
       nodes.push_back({entries[i]->node, candidates_of(*entries[i], first(i))});
-    return options_.tuner.prepare(nodes);
+    return options_.tuner.prepare(nodes, Tuner::For::timing);
   }
 
   void search_and_time(std::span<Proposal* const> entries) {
@@ -91,9 +91,8 @@ private:
     constexpr double generous = 4;
     const Tuner& tuner = options_.tuner;
     const double part = weights > 0 ? std::min(1.0, generous * weight / weights) : 1;
-    // On a CPU trusted kernels are checked once they are chosen.
-    const double end = options_.target.device.is_host() ? for_searches() : tuner.budget();
-    return tuner.spent() + part * std::max(0.0, end - tuner.spent());
+    // Trusted kernels are checked once they are chosen.
+    return tuner.spent() + part * std::max(0.0, for_searches() - tuner.spent());
   }
 
   /// A budget that runs out has then been spent on the nodes that matter most.
