@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "base/check.h"
@@ -88,6 +89,17 @@ void ObservedRange::add(const ObservedRange& other) {
   }
   count += other.count;
   not_finite += other.not_finite;
+}
+
+void ObservedRange::widen() noexcept {
+  constexpr std::uint32_t rest = (1U << 12) - 1;
+  const auto outward = [](float value) {
+    const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) + rest) & ~rest;
+    const auto wider = std::bit_cast<float>(bits);
+    return std::isfinite(wider) ? wider : value;
+  };
+  least = outward(least);
+  most = outward(most);
 }
 
 TensorHistogram::TensorHistogram(const ObservedRange& range) : range_(range), counts_(bins) {}

@@ -19,6 +19,9 @@ struct ObservedRange {
   void add(std::span<const float> values);
   /// The range of other values of the same tensor.
   void add(const ObservedRange& other);
+  /// Rounds both ends to 11 bits behind the first, away from 0. Kernels for another batch size may add in
+  /// another order, and so give numbers that differ in their last bits: their ranges are the same then.
+  void widen() noexcept;
   /// The largest magnitude; 0 without values.
   float largest() const noexcept { return -least > most ? -least : most; }
   bool has_negative() const noexcept { return least < 0; }

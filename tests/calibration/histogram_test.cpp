@@ -60,6 +60,22 @@ TEST(ObservedRange, OfPositiveValuesDoesNotBeginAtZero) {
   EXPECT_FALSE(range.has_negative());
 }
 
+TEST(ObservedRange, IsWidenedToAFewBits) {
+  ObservedRange one{-6, 13.083771705627441F, 2, 0}, other{-6, 13.083772659301758F, 2, 0};
+  one.widen();
+  other.widen();
+  EXPECT_EQ(one, other);
+  EXPECT_EQ(one.least, -6);
+  EXPECT_GE(one.most, 13.0837727F);
+  EXPECT_LE(one.most, 13.0837727F * 1.0005F);
+  constexpr float largest = std::numeric_limits<float>::max();
+  ObservedRange widest{-largest, largest, 2, 0}, none;
+  widest.widen();
+  EXPECT_EQ(widest.most, largest);
+  none.widen();
+  EXPECT_EQ(none, ObservedRange());
+}
+
 TEST(ObservedRange, NegativeZeroIsZeroInEitherOrder) {
   for (const std::vector<float>& values : {std::vector{0.f, -0.f}, std::vector{-0.f, 0.f}}) {
     EXPECT_FALSE(std::signbit(range_of(values).least));
