@@ -172,6 +172,17 @@ std::string EngineEntry::misfit(const std::vector<Tensor>& inputs) const {
   return {};
 }
 
+/// Operators of TensorFlow's end the process where a rank is not the one that the graph was made for.
+void EngineEntry::check_ranks(const std::vector<Tensor>& inputs) const {
+  for (std::size_t i = 0; i < node_.input_shapes.size() && i < inputs.size(); ++i) {
+    const NodeShape& wanted = node_.input_shapes[i];
+    const auto& dims = inputs[i].shape().dims();
+    errors::check(!wanted.ranked || dims.size() == wanted.dims.size(), ErrorCode::invalid_argument,
+                  "input {} has shape [{}], the node has [{}]: another rank", i, fmt::join(dims, ", "),
+                  fmt::join(wanted.dims, ", "));
+  }
+}
+
 void EngineEntry::run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs) {
   std::optional<tf::Runner> runner;
   {
@@ -254,6 +265,7 @@ void EngineEntry::run(TF_OpKernelContext* context, const Status& status) {
   std::string reason;
   bool is_news = true; // liblanner itself has warned of what its cache refuses
   const std::vector<Tensor> inputs = inputs_of(context);
+  check_ranks(inputs);
   if (model()) {
     reason = misfit(inputs);
     if (reason.empty()) {

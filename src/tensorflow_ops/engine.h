@@ -49,6 +49,7 @@ private:
   void run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs);
   void run_native(TF_OpKernelContext* context, const std::string& reason, bool is_news, const Status& status);
   const NativeSession& session();
+  void check_ranks(const std::vector<Tensor>& inputs) const;
   std::string misfit(const std::vector<Tensor>& inputs) const;
 
   const std::uint64_t id_;
