@@ -327,8 +327,8 @@ def test_a_build_accepts_a_precision_policy():
     found = policy(precision={"fp32"}, pins={"*": "fp32"}, strict=True, exact=True)
     assert found["target"]["precision"] == {"types": "fp32", "pins": [{"pattern": "*", "type": "fp32"}], "strict": True, "exact": True}
     assert found["notes"] == []
-    with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by 1 of its kernels"):
-        assert "pin '*=bf16'" in policy(pins={"*": "bf16"})["notes"][0]
+    with pytest.warns(RuntimeWarning, match=r"pin '\*=fp16' is not kept by 1 of its kernels"):
+        assert "pin '*=fp16'" in policy(pins={"*": "fp16"})["notes"][0]
     with pytest.raises(lanner.Unsupported, match="precision fp16 .strict.: 1 nodes have no kernel in it on cpu, .* the first; pin"):
         policy(precision=["fp16"], strict=True)
     with pytest.raises(lanner.InvalidArgument, match="pin 'q=fp32': no node of the model"):

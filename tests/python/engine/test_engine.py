@@ -57,15 +57,15 @@ def test_plans_give_equal_answers(engine, picture, tmp_path):
 
 def test_a_precision_without_effect_is_a_warning(picture):
     shapes = {"input": (1, 3, 192, 320)}
-    with pytest.warns(RuntimeWarning, match="precision bf16 has no effect") as found:
-        built = lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, precision="bf16", device="cpu")
+    with pytest.warns(RuntimeWarning, match="precision fp16 has no effect") as found:
+        built = lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, precision="fp16", device="cpu")
     assert len(found) == 1
-    assert "precision bf16 has no effect" in built.explain()["notes"][0]
+    assert "precision fp16 has no effect" in built.explain()["notes"][0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, device="cpu").explain()["notes"] == []
-        with pytest.raises(RuntimeWarning, match="bf16"):
-            lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, precision="bf16", device="cpu")
+        with pytest.raises(RuntimeWarning, match="fp16"):
+            lanner.build(SHAPES, shapes=shapes, threads=1, budget=0, precision="fp16", device="cpu")
 
 
 def test_placement_is_by_name_within_the_devices(picture):

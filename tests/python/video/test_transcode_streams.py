@@ -8,7 +8,6 @@ import signal
 import struct
 import subprocess
 import time
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -173,12 +172,13 @@ class TestPixels:
     @pytest.mark.parametrize("luminance", [0, 0xFFFFFFFF])
     def test_a_mastering_display_out_of_range_is_left_out_with_a_note(self, tmp_path, luminance):
         """Zeros say that it is not known (CTA-861)."""
-        encoder = lanner.Encoder(width=64, height=48, codec="libx265", time_base=Fraction(1, 25), format="yuv420p")
+        encoder = lanner.Encoder(width=64, height=48, codec="libx265", fps=25, format="yuv420p")
         message = struct.pack(">8HII", *[0] * 8, luminance, 0)
+        packets = []
         for i in range(5):
             encoder.send(np.full((48, 64, 3), 20 * i, np.uint8), sei=[(137, message)])
-        encoder.finish()
-        (tmp_path / "in.hevc").write_bytes(b"".join(bytes(packet) for packet in encoder))
+            packets += encoder
+        (tmp_path / "in.hevc").write_bytes(b"".join(map(bytes, packets + encoder.end())))
         notes = lanner.transcode(tmp_path / "in.hevc", tmp_path / "out.mp4", codec="hevc").notes
         assert [note for note in notes if "mastering display is left out: its values are out of range" in note], notes
         assert not any("max_luminance" in side for side in stream_of(tmp_path / "out.mp4", "video").get("side_data_list", []))
