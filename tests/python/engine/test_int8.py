@@ -78,7 +78,8 @@ def test_answers_are_close_to_fp32(model, calibrator):
     assert not np.array_equal(got, expected)
     assert decibels(expected, got) > 20
     report = json.loads(engine.metadata["lanner.int8"])
-    assert report["int8_nodes"] == 4
+    # Of the few values behind the pooling entropy clips too many, and the guard gives the last product back.
+    assert report["int8_nodes"] in ((3, 4) if calibrator == "entropy" else (4,))
     centred = expected - expected.mean(axis=0)
     assert report["outputs_snr_db"] == pytest.approx(decibels(centred, centred - (expected - got)), abs=0.5)
     assert "quantize_linear" in engine.ir()
