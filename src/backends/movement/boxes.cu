@@ -49,6 +49,18 @@ __device__ void move_box(const From* __restrict__ source, To* __restrict__ targe
   }
 }
 
+/// The first row and column of a tile, and where its pair of planes begins.
+struct TileStart {
+  std::int64_t row, column;
+  BoxOffsets offsets;
+};
+
+__device__ TileStart tile_at(std::int64_t tile, const TileParameters& p, int edge) {
+  const std::int64_t across = tile / p.row_tiles, plane = across / p.column_tiles;
+  return {(tile - across * p.row_tiles) * edge, (across - plane * p.column_tiles) * edge,
+          offsets_of(plane, p.outer)};
+}
+
 template<typename From, typename To>
 __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ target,
                            const TileParameters& p) {
@@ -58,9 +70,7 @@ __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ tar
   const int lane = threadIdx.x % edge, first = threadIdx.x / edge, lines = blockDim.x / edge;
   const std::int64_t tiles = p.outer.elements * p.row_tiles * p.column_tiles;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const std::int64_t across = tile / p.row_tiles, row = (tile - across * p.row_tiles) * edge;
-    const std::int64_t plane = across / p.column_tiles, column = (across - plane * p.column_tiles) * edge;
-    const BoxOffsets offsets = offsets_of(plane, p.outer);
+    const auto [row, column, offsets] = tile_at(tile, p, edge);
     const From* from = source + offsets.from + row + column * p.column_source;
     To* to = target + offsets.to + column + row * p.row_target;
     if (row + lane < p.rows)
@@ -83,21 +93,19 @@ __device__ void rotate_box_in_groups(const T* __restrict__ source, T* __restrict
   constexpr int line_words = edge * sizeof(T) / 4 + 1, group_words = n * sizeof(T) / 4;
   constexpr int pitch = line_words * 4 / sizeof(T);
   using Group = Pack<T, n>;
+  using Words = Pack<std::uint32_t, group_words>;
   __shared__ std::uint32_t words[edge][line_words];
   const T* const cells = reinterpret_cast<const T*>(words);
   const std::int64_t tiles = p.outer.elements * p.row_tiles * p.column_tiles;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const std::int64_t across = tile / p.row_tiles, row = (tile - across * p.row_tiles) * edge;
-    const std::int64_t plane = across / p.column_tiles, column = (across - plane * p.column_tiles) * edge;
-    const BoxOffsets offsets = offsets_of(plane, p.outer);
+    const auto [row, column, offsets] = tile_at(tile, p, edge);
     const T* from = source + offsets.from + row + column * p.column_source;
     T* to = target + offsets.to + column + row * p.row_target;
 #pragma unroll
     for (int i = threadIdx.x; i < edge * groups; i += threads) {
       const int line = i / groups, at = i % groups * n;
       if (row + at >= p.rows || column + line >= p.columns) continue;
-      const Pack<std::uint32_t, group_words> read =
-          *reinterpret_cast<const Pack<std::uint32_t, group_words>*>(from + line * p.column_source + at);
+      const Words read = *reinterpret_cast<const Words*>(from + line * p.column_source + at);
 #pragma unroll
       for (int k = 0; k < group_words; ++k) words[line][i % groups * group_words + k] = read.values[k];
     }

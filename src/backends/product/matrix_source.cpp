@@ -38,11 +38,6 @@ std::string constant(const char* name, std::int64_t value) {
   return fmt::format("constexpr int {} = {};\n", name, value);
 }
 
-/// Elements per copy into shared memory.
-std::int64_t most_copied(DType type) {
-  return 128 / static_cast<std::int64_t>(bit_width(type));
-}
-
 std::string matrix_text(const char* name, const OperandLayout& layout, std::int64_t rows,
                         std::int64_t columns, std::int64_t most) {
   if (layout.exchanged) std::swap(rows, columns);
@@ -54,7 +49,7 @@ std::string matrix_text(const char* name, const OperandLayout& layout, std::int6
                      layout.exchanged);
 }
 
-std::string window_text(const MatrixWindow& w, std::int64_t step, std::int64_t most) {
+std::string window_text(const MatrixWindow& w, std::int64_t pack) {
   std::string text;
   const char* const axes[] = {"H", "W"};
   for (int i = 0; i < 2; ++i) {
@@ -69,7 +64,7 @@ std::string window_text(const MatrixWindow& w, std::int64_t step, std::int64_t m
   return text +
          fmt::format("constexpr unsigned IH = {}u, IW = {}u, C = {}u;\n", w.image[0], w.image[1],
                      w.channels) +
-         constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel, step}, most));
+         constant("PIXEL", w.pixel) + constant("A_PACK", pack);
 }
 
 /// Minimum blocks per multiprocessor, from which the compiler derives the registers available to a thread.
@@ -261,6 +256,14 @@ std::string products_text(const MatrixTile& tile) {
 
 } // namespace
 
+std::int64_t most_copied(DType type) {
+  return 128 / static_cast<std::int64_t>(bit_width(type));
+}
+
+std::int64_t copied_channels(const MatrixProblem& p) {
+  return common_pack({p.window->channels, p.window->pixel, p.a.step}, most_copied(p.type));
+}
+
 std::string MatrixTile::name() const {
   return fmt::format("{}x{}x{}s{}{}", rows, columns, depth, stages,
                      alternating ? "a"
@@ -309,7 +312,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   text += sizes_text(plan);
   text += matrix_order;
   if (p.window)
-    text += window_text(*p.window, p.a.step, most_copied(p.type));
+    text += window_text(*p.window, copied_channels(p));
   else
     text += matrix_text("A", p.a, p.rows, p.depth, most_copied(p.type));
   text += matrix_text("B", p.b, p.depth, p.columns, most_copied(p.type));

@@ -106,6 +106,11 @@ struct MatrixPlan {
 /// and b, passed by value. Needs compute capability 8.0, tiles of warp groups 9.0.
 std::string matrix_source(const MatrixPlan& plan);
 
+/// Elements of this type that a copy into shared memory moves at most: 16 bytes.
+std::int64_t most_copied(DType type);
+/// Channels of a pixel that one copy moves, of a problem with a window.
+std::int64_t copied_channels(const MatrixProblem& problem);
+
 /// Whether the memory of a and b can be described by tensor maps: packs of 16 bytes, and a depth that no tap
 /// of a window shares with the next.
 bool takes_tensor_maps(const MatrixProblem& problem);

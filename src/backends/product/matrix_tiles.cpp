@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <span>
 
 namespace lanner::cuda {
@@ -98,11 +97,8 @@ constexpr Rates rates_of(const MatrixTile& t) {
 /// Threads copy as many channels of a pixel at once as its size allows, up to 16 bytes, and a copy takes its
 /// time whatever it copies: how many times the bytes of whole copies that is.
 double narrow_copies(const MatrixProblem& p) {
-  constexpr std::int64_t most_bytes = 16;
-  const std::int64_t most = most_bytes * 8 / static_cast<std::int64_t>(bit_width(p.type));
   if (!p.window) return 1;
-  const std::int64_t pack = std::gcd(std::gcd(p.window->channels, p.window->pixel), most);
-  return static_cast<double>(most) / static_cast<double>(pack);
+  return static_cast<double>(most_copied(p.type)) / static_cast<double>(copied_channels(p));
 }
 
 double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
