@@ -396,4 +396,14 @@ std::vector<double> column_numbers(const Operand& operand, std::int64_t count, c
   return {numbers.begin(), numbers.end()};
 }
 
+const Tensor* prepared_constant(const Operand& operand, const Preparation& preparation) {
+  if (!operand.is_input()) return operand.constant;
+  const Tensor* given = preparation.constants[operand.index];
+  return given ? given : operand.constant;
+}
+
+std::int64_t row_distance(const Storage& storage, std::int64_t columns) {
+  return storage.within ? storage.within.size : columns;
+}
+
 } // namespace lanner

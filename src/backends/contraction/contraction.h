@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/epilogue.h"
+#include "backends/family.h"
 #include "backends/group.h"
 #include "ops/convolution/window.h"
 
@@ -105,5 +106,12 @@ void take_bias(Contraction& c);
 /// The elements of a constant of one number or `count` numbers as `count` doubles; zeros where it is absent.
 /// `given`: the constant where it is not the operand's own.
 std::vector<double> column_numbers(const Operand& operand, std::int64_t count, const Tensor* given = nullptr);
+
+/// The elements of a contraction's constant operand at prepare().
+const Tensor* prepared_constant(const Operand& operand, const Preparation& preparation);
+
+/// Distance in elements between neighbouring rows of an input or result with so many columns, which may be
+/// within a larger one.
+std::int64_t row_distance(const Storage& storage, std::int64_t columns);
 
 } // namespace lanner

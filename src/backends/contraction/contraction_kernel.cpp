@@ -490,14 +490,4 @@ std::unique_ptr<Kernel> contraction_prepare(const Preparation& p, const std::opt
   return std::make_unique<ContractionKernel>(*c, p, **found);
 }
 
-const Tensor* prepared_constant(const Operand& operand, const Preparation& preparation) {
-  if (!operand.is_input()) return operand.constant;
-  const Tensor* given = preparation.constants[operand.index];
-  return given ? given : operand.constant;
-}
-
-std::int64_t row_distance(const Storage& storage, std::int64_t columns) {
-  return storage.within ? storage.within.size : columns;
-}
-
 } // namespace lanner

@@ -35,11 +35,4 @@ std::unique_ptr<Kernel> contraction_prepare(const Preparation& preparation,
                                             const std::optional<Contraction>& contraction,
                                             const std::string& reason);
 
-/// The elements of a contraction's constant operand at prepare().
-const Tensor* prepared_constant(const Operand& operand, const Preparation& preparation);
-
-/// Distance in elements between neighbouring rows of an input or result with so many columns, which may be
-/// within a larger one.
-std::int64_t row_distance(const Storage& storage, std::int64_t columns);
-
 } // namespace lanner

@@ -6,6 +6,7 @@
 #include "backends/backends.h"
 #include "backends/config_text.h"
 #include "backends/contraction/contraction_kernel.h"
+#include "backends/contraction/expect_close.h"
 #include "backends/contraction/int8_layers.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/tactic_check.h"
@@ -16,6 +17,8 @@ namespace {
 
 using test::Int8Layer;
 using test::Int8Text;
+
+constexpr double of_f32 = 2e-5;
 
 Tensor row_major(const Tensor& tensor) {
   Tensor result = Tensor::allocate(tensor.dtype(), tensor.shape());
@@ -36,22 +39,10 @@ void expect_within_a_step(const Tensor& got, const Tensor& expected, double shar
   EXPECT_EQ(wrong, 0U);
 }
 
-void expect_close(const Tensor& got, const Tensor& expected) {
-  const auto a = got.as<float>(), b = expected.as<float>();
-  double largest = 0;
-  for (const float x : b)
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(static_cast<double>(x)));
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    ASSERT_LE(std::abs(static_cast<double>(a[i]) - b[i]), 2e-5 * largest)
-        << "element " << i << " is " << a[i] << ", expected " << b[i];
-  }
-}
-
 void expect_agrees(const Tensor& got, const Tensor& expected, double share) {
   if (expected.dtype() == DType::i8) return expect_within_a_step<std::int8_t>(got, expected, share);
   if (expected.dtype() == DType::u8) return expect_within_a_step<std::uint8_t>(got, expected, share);
-  expect_close(got, expected);
+  test::expect_close(got, expected, of_f32);
 }
 
 void run_and_compare(const NodeCase& c, const Tactic& tactic, const Target& target, double share = 0.004,

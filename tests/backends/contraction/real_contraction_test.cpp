@@ -7,6 +7,7 @@
 
 #include "backends/config_text.h"
 #include "backends/contraction/contraction_kernel.h"
+#include "backends/contraction/expect_close.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
@@ -28,18 +29,7 @@ Tensor as_reals(const Tensor& tensor) {
   return result;
 }
 
-void expect_close(const Tensor& got, const Tensor& expected) {
-  constexpr double of_bf16 = 1e-2;
-  const auto a = got.as<float>(), b = expected.as<float>();
-  double largest = 0;
-  for (const float x : b)
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(static_cast<double>(x)));
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    ASSERT_LE(std::abs(static_cast<double>(a[i]) - b[i]), of_bf16 * largest)
-        << "element " << i << " is " << a[i] << ", expected " << b[i];
-  }
-}
+constexpr double of_bf16 = 1e-2;
 
 /// On 1 and on 3 threads, twice each: the results have the same bits.
 void run_and_compare(const NodeCase& c, bool conv, const BlockFunctions& functions) {
@@ -58,7 +48,7 @@ void run_and_compare(const NodeCase& c, bool conv, const BlockFunctions& functio
     for (int run = 0; run < 2; ++run) {
       ready.launch();
       const Tensor result = as_reals(ready.outputs[0]);
-      expect_close(result, c.results[0]);
+      test::expect_close(result, c.results[0], of_bf16);
       if (!first.defined()) first = result;
       EXPECT_EQ(std::memcmp(result.data(), first.data(), first.bytes()), 0);
     }
