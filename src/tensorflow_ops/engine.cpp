@@ -158,29 +158,23 @@ const tf::Model* EngineEntry::model() {
 }
 
 std::string EngineEntry::misfit(const std::vector<Tensor>& inputs) const {
+  std::string first;
   for (std::size_t i = 0; i < node_.input_shapes.size() && i < inputs.size(); ++i) {
     const NodeShape& wanted = node_.input_shapes[i];
     if (!wanted.ranked) continue;
     const auto& dims = inputs[i].shape().dims();
-    bool fits = dims.size() == wanted.dims.size();
+    const bool same_rank = dims.size() == wanted.dims.size();
+    bool fits = same_rank;
     for (std::size_t d = 0; fits && d < dims.size(); ++d)
       fits = wanted.dims[d] < 0 || wanted.dims[d] == dims[d];
-    if (!fits)
-      return fmt::format("input {} has shape [{}], the node has [{}]", i, fmt::join(dims, ", "),
-                         fmt::join(wanted.dims, ", "));
+    if (fits) continue;
+    const std::string reason = fmt::format("input {} has shape [{}], the node has [{}]", i,
+                                           fmt::join(dims, ", "), fmt::join(wanted.dims, ", "));
+    // Operators of TensorFlow's end the process where a rank is not the one that the graph was made for.
+    errors::check(same_rank, ErrorCode::invalid_argument, "{}: another rank", reason);
+    if (first.empty()) first = reason;
   }
-  return {};
-}
-
-/// Operators of TensorFlow's end the process where a rank is not the one that the graph was made for.
-void EngineEntry::check_ranks(const std::vector<Tensor>& inputs) const {
-  for (std::size_t i = 0; i < node_.input_shapes.size() && i < inputs.size(); ++i) {
-    const NodeShape& wanted = node_.input_shapes[i];
-    const auto& dims = inputs[i].shape().dims();
-    errors::check(!wanted.ranked || dims.size() == wanted.dims.size(), ErrorCode::invalid_argument,
-                  "input {} has shape [{}], the node has [{}]: another rank", i, fmt::join(dims, ", "),
-                  fmt::join(wanted.dims, ", "));
-  }
+  return first;
 }
 
 void EngineEntry::run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs) {
@@ -262,12 +256,10 @@ void EngineEntry::run_native(TF_OpKernelContext* context, const std::string& rea
 
 void EngineEntry::run(TF_OpKernelContext* context, const Status& status) {
   const CurrentContext lends(context);
-  std::string reason;
   bool is_news = true; // liblanner itself has warned of what its cache refuses
   const std::vector<Tensor> inputs = inputs_of(context);
-  check_ranks(inputs);
+  std::string reason = misfit(inputs);
   if (model()) {
-    reason = misfit(inputs);
     if (reason.empty()) {
       try {
         run_engine(context, inputs);

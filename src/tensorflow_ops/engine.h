@@ -49,7 +49,8 @@ private:
   void run_engine(TF_OpKernelContext* context, const std::vector<Tensor>& inputs);
   void run_native(TF_OpKernelContext* context, const std::string& reason, bool is_news, const Status& status);
   const NativeSession& session();
-  void check_ranks(const std::vector<Tensor>& inputs) const;
+  /// Why the inputs are not of the node's shapes, empty where they are. Throws Error{invalid_argument} for
+  /// one of another rank.
   std::string misfit(const std::vector<Tensor>& inputs) const;
 
   const std::uint64_t id_;
