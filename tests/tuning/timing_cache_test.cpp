@@ -8,6 +8,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <lanner/error.h>
+#include <lanner/log.h>
+
+#include "base/limits/account.h"
 #include "temporary_folder.h"
 
 namespace lanner {
@@ -318,6 +322,27 @@ TEST_F(TimingCacheFile, IsRewrittenWhenSupersededLinesDominate) {
   EXPECT_EQ(seconds_of(again, one), 0.25) << "what a build does not use stays for others";
   EXPECT_EQ(seconds_of(again, two), saves);
   EXPECT_EQ(seconds_of(again, three), 3);
+}
+
+TEST_F(TimingCacheFile, IsNotBlamedWhereTheTimeOfTheCallEndsWhileItIsRead) {
+  constexpr int entries = 20000, deadlines = 100;
+  std::string lines = whole();
+  for (int i = 0; i < entries; ++i) lines += fmt::format("{:032x} 1 0.5 right\n", i);
+  write(lines);
+  std::string said;
+  set_log_callback([&](LogLevel, std::string_view message) { said += message; });
+  for (int i = 1; i <= deadlines; ++i) {
+    Limits limits;
+    limits.seconds = 0.001 * i;
+    const DeadlineScope scope(limits);
+    try {
+      EXPECT_EQ(seconds_of(TimingCache(file()), fmt::format("{:032x}", entries - 1)), 1);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::limit_exceeded);
+    }
+  }
+  set_log_callback(nullptr);
+  EXPECT_EQ(said, "");
 }
 
 TEST_F(TimingCacheFile, UnwritableFileIsNoError) {

@@ -136,11 +136,12 @@ void check_metadata(const BuildOptions& build) {
                [&] { static_cast<void>(Task::from_json(task->second)); });
 }
 
-/// Weights are allocated and freed alternately while a model is simplified; in the heap the freed ones would
-/// stay in the process's memory.
+/// Weights are allocated and freed alternately while a model is simplified. In the heap small blocks that are
+/// kept would be cut from the freed ones, which the next weights then do not fit, so the heap would only
+/// grow.
 void keep_large_blocks_off_the_heap() {
 #ifdef __GLIBC__
-  constexpr int large = 4 << 20;
+  constexpr int large = 128 << 10;
   mallopt(M_MMAP_THRESHOLD, large);
 #endif
 }

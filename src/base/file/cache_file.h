@@ -1,6 +1,6 @@
 #pragma once
 // Files of the cache folder. They only save time and nothing depends on them: an unusable file causes one
-// warning per process, and is replaced when there is something to store. None of these functions throws.
+// warning per process, and is replaced when there is something to store.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +15,7 @@ namespace lanner {
 
 /// Reads a regular file of at most `most` bytes that is within `limits`, and charges it like any file; for a
 /// file that was read up to `from` before, only the bytes after that. Empty where no usable file exists.
+/// Throws what check_deadline() throws.
 std::optional<Content> read_cache_file(const std::filesystem::path& file, std::uint64_t most,
                                        const Limits& limits = {}, std::uint64_t from = 0);
 

@@ -21,6 +21,7 @@
 #include "base/file/cache_file.h"
 #include "base/file/descriptor.h"
 #include "base/file/file.h"
+#include "base/limits/account.h"
 #include "base/system_error.h"
 
 namespace lanner {
@@ -95,6 +96,7 @@ void TimingCache::refresh() {
     read_lines({reinterpret_cast<const char*>(content->bytes.data()), content->bytes.size()}, same);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::limit_exceeded) throw;
+    check_deadline(); // The call's time is over: no fault of the file.
     warn_of_cache_file(file_, error.what());
     read_.end = size;
   }

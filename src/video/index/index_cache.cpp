@@ -12,6 +12,7 @@
 #include "base/file/cache_file.h"
 #include "base/file/file_identity.h"
 #include "base/hash.h"
+#include "base/limits/account.h"
 #include "base/options.h"
 #include "video/index/index_file.h"
 #include "video/read/shared_source.h"
@@ -53,6 +54,7 @@ std::shared_ptr<const StreamIndex> IndexCache::load() const {
     std::filesystem::last_write_time(file_, std::filesystem::file_time_type::clock::now(), unwritable);
     return index;
   } catch (const std::exception& error) {
+    check_deadline(); // The call's time is over: no fault of the file.
     warn_of_cache_file(file_, error.what());
     return nullptr;
   }

@@ -66,6 +66,15 @@ def test_limits_hold(tmp_path, case):
     assert seconds < MOST_SECONDS
 
 
+def test_constants_that_are_merged_are_given_back(tmp_path):
+    """Also without a limit on memory: 2000 times 160 kB pass through this build."""
+    path = tmp_path / "merged.model"
+    path.write_bytes(large_models.CASES["large_function_constant"](PARTS))
+    code, said, _, memory = build(path, "--limit", f"seconds={MOST_SECONDS // 4}")
+    assert code in (0, 2), said[:2000]
+    assert memory < PROCESS, f"{memory >> 20} MB"
+
+
 @pytest.mark.parametrize("case", [each for each in large_models.CASES if each not in PRODUCTS])
 def test_memory_grows_with_the_file(tmp_path, case):
     """Also without a limit: four times as many parts take about four times the memory, not sixteen times."""
