@@ -1,6 +1,8 @@
 #include "device/memory.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,16 +19,24 @@ namespace {
 
 constexpr std::uint64_t alignment = 64;
 
+/// The first aligned byte of a block from malloc(). aligned_alloc() of glibc gives back what it takes for the
+/// alignment, so a freed block is too small for the next request of its size and the heap grows with each.
+void* aligned(void* block) {
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  return static_cast<std::byte*>(block) + (alignment - address % alignment) % alignment;
+}
+
 std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
   const std::uint64_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
   const std::uint64_t wanted = std::max(rounded, bytes); // the rounding may overflow 64 bits
   Charge charge(current_account(), wanted);
   charge.add(block_overhead);
   if (auto outside = allocated_outside({LANNER_CPU, 0, 0, 0, wanted, alignment}, charge)) return outside;
-  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
-  check(memory != nullptr, ErrorCode::out_of_memory, "the system refused {} bytes", bytes);
-  if (!charge.counts()) return {memory, &std::free};
-  return {memory, [account = charge.leave(), charged = rounded + block_overhead](void* block) noexcept {
+  void* const block = rounded + alignment < bytes ? nullptr : std::malloc(rounded + alignment);
+  check(block != nullptr, ErrorCode::out_of_memory, "the system refused {} bytes", bytes);
+  if (!charge.counts()) return {aligned(block), [block](void*) noexcept { std::free(block); }};
+  return {aligned(block),
+          [block, account = charge.leave(), charged = rounded + block_overhead](void*) noexcept {
             std::free(block);
             account->release(charged);
           }};

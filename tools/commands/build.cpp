@@ -3,10 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <fmt/format.h>
 
 #include <lanner/error.h>
@@ -136,18 +132,7 @@ void check_metadata(const BuildOptions& build) {
                [&] { static_cast<void>(Task::from_json(task->second)); });
 }
 
-/// Weights are allocated and freed alternately while a model is simplified. In the heap small blocks that are
-/// kept would be cut from the freed ones, which the next weights then do not fit, so the heap would only
-/// grow.
-void keep_large_blocks_off_the_heap() {
-#ifdef __GLIBC__
-  constexpr int large = 128 << 10;
-  mallopt(M_MMAP_THRESHOLD, large);
-#endif
-}
-
 int run_build(const BuildCommandOptions& options) {
-  keep_large_blocks_off_the_heap();
   check_options(options);
   Files files;
   declare_task_files(options.task, files);
