@@ -134,20 +134,28 @@ public:
     return static_cast<std::size_t>(slots_) * static_cast<std::size_t>(slot_.total);
   }
 
+  /// Each thread takes the tasks of its own share of rows, which it has likely written and will read, from
+  /// the first on, and then those that others have left.
   void launch(const Launch& launch) const override {
-    std::atomic<std::int64_t> next{0};
-    const std::int64_t tasks = blocking_.tasks(groups_);
+    for (std::int64_t slot = 0; slot < slots_; ++slot) *next_of(launch, slot) = share_edge(slot);
     parallel_for(slots_, 0, slots_, 1, [&](std::int64_t slot, std::int64_t) {
-      std::byte* const scratch = static_cast<std::byte*>(launch.workspace) + slot * slot_.total;
+      std::byte* const scratch = scratch_of(launch, slot);
       const TileScope tiles(functions_);
-      for (std::int64_t task = next++; task < tasks; task = next++) run(launch, task, scratch);
+      for (std::int64_t i = 0; i < slots_; ++i) {
+        const std::int64_t owner = (slot + i) % slots_, end = share_edge(owner + 1);
+        const std::atomic_ref<std::int64_t> next(*next_of(launch, owner));
+        while (next.load(std::memory_order_relaxed) < end) {
+          const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed);
+          if (task < end) run(launch, task, scratch);
+        }
+      }
     });
   }
 
 private:
   /// Bytes from the start of a thread's scratch memory.
   struct Slot {
-    std::int64_t row_sums = 0, start = 0, sums = 0, operand = 0, total = 0;
+    std::int64_t row_sums = 0, start = 0, sums = 0, operand = 0, next = 0, total = 0;
   };
   struct Task {
     std::int64_t group, first_row, last_row, first_panel, last_panel;
@@ -156,6 +164,15 @@ private:
 
   void read_weights(const Contraction& c, const Preparation& p, bool joined);
   void lay_out_slot();
+  std::byte* scratch_of(const Launch& launch, std::int64_t slot) const {
+    return static_cast<std::byte*>(launch.workspace) + slot * slot_.total;
+  }
+  /// The next task of a thread's share.
+  std::int64_t* next_of(const Launch& launch, std::int64_t slot) const {
+    return reinterpret_cast<std::int64_t*>(scratch_of(launch, slot) + slot_.next);
+  }
+  /// The first task of a thread's share.
+  std::int64_t share_edge(std::int64_t slot) const { return slot * blocking_.tasks(groups_) / slots_; }
   Task task_of(std::int64_t number) const;
   std::int64_t first_gathered(std::int64_t first_row, std::int64_t last_row) const;
   void run(const Launch& launch, std::int64_t number, std::byte* scratch) const;
@@ -240,7 +257,8 @@ void ContractionKernel::lay_out_slot() {
   slot_.start = slot_.row_sums + rounded_up(4 * blocking_.rows, line);
   slot_.sums = slot_.start + 4 * sums_stride_;
   slot_.operand = slot_.sums + 4 * sums_stride_ * functions_.max_rows;
-  slot_.total = slot_.operand + rounded_up(4 * sums_stride_, line);
+  slot_.next = slot_.operand + rounded_up(4 * sums_stride_, line);
+  slot_.total = slot_.next + line;
 }
 
 ContractionKernel::Task ContractionKernel::task_of(std::int64_t number) const {
@@ -387,6 +405,18 @@ std::vector<int> thread_counts(double seconds, int most) {
   return {most, 1};
 }
 
+/// The operand of a step whose memory the result may take: each of its elements is read by the piece of the
+/// result that overwrites it, before that. -1: none.
+int replaceable(const Contraction& c) {
+  for (const ContractionStep& step : c.steps) {
+    const Operand& operand = step.operand;
+    if (!operand.is_input() || step.spread != Spread::full || operand.index == c.x.operand.index) continue;
+    if (operand.constant || operand.shape() != c.output) continue;
+    if (c.reals() || bit_width(operand.dtype()) == bit_width(c.type)) return static_cast<int>(operand.index);
+  }
+  return -1;
+}
+
 void take_strided_rows(const Contraction& c, Tactic& tactic) {
   // A row-major value with one channel or one pixel is not made of rows within a larger one.
   const auto strided = [&](const Storage& storage) {
@@ -450,6 +480,7 @@ std::optional<Tactic> contraction_tactic(const Node& node, const Contraction& c,
   tactic.inputs = storages.take();
   tactic.outputs = {stored_as(result, real)};
   tactic.accumulates = c.reals() ? DType::f32 : DType::i32;
+  tactic.in_place = replaceable(c);
   take_strided_rows(c, tactic);
   return tactic;
 }
