@@ -9,6 +9,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "base/huge_pages.h"
 #include "base/limits/account.h"
 #include "base/threads/thread_settings.h"
 
@@ -34,6 +35,7 @@ std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
   if (auto outside = allocated_outside({LANNER_CPU, 0, 0, 0, wanted, alignment}, charge)) return outside;
   void* const block = rounded + alignment < bytes ? nullptr : std::malloc(rounded + alignment);
   check(block != nullptr, ErrorCode::out_of_memory, "the system refused {} bytes", bytes);
+  if (rounded >= 2 * huge_page) prefer_huge_pages(block, rounded);
   if (!charge.counts()) return {aligned(block), [block](void*) noexcept { std::free(block); }};
   return {aligned(block),
           [block, account = charge.leave(), charged = rounded + block_overhead](void*) noexcept {

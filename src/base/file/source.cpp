@@ -19,6 +19,7 @@
 #include "base/file/descriptor.h"
 #include "base/file/file_identity.h"
 #include "base/file/regular_file.h"
+#include "base/huge_pages.h"
 #include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "base/system_error.h"
@@ -32,9 +33,9 @@ void require_file_size(const std::string& name, std::uint64_t size, const Limits
   check_limit("file_bytes", size, limits.file_bytes, "{}: {} bytes", name, size);
 }
 
-/// Anonymous memory. A large block uses huge pages where the system has them: filling it takes less than half
-/// the time then. The weights of a plan stay in it, so it comes from the program's allocator where there is
-/// one.
+/// Anonymous memory. A large block uses huge pages where the system has them: it is filled in less than half
+/// the time, and read faster (base/huge_pages.h). The weights of a plan stay in it, so it comes from the
+/// program's allocator where there is one.
 std::shared_ptr<std::byte> own_memory(std::size_t bytes, const std::string& name) {
   Charge charge = with_context([&] { return name; }, [&] { return Charge(current_account(), bytes); });
   constexpr std::uint64_t alignment = 64;
@@ -45,7 +46,7 @@ std::shared_ptr<std::byte> own_memory(std::size_t bytes, const std::string& name
     return std::static_pointer_cast<std::byte>(outside);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   check(memory != MAP_FAILED, ErrorCode::out_of_memory, "{}: no memory for its {} bytes", name, bytes);
-  ::madvise(memory, bytes, MADV_HUGEPAGE);
+  prefer_huge_pages(memory, bytes);
   return {static_cast<std::byte*>(memory), [bytes, account = charge.leave()](std::byte* data) noexcept {
             ::munmap(data, bytes);
             if (account) account->release(bytes);

@@ -3,6 +3,7 @@
 
 #include <lanner/tensor.h>
 
+#include "device/memory_arena.h"
 #include "graph/storage/storage.h"
 #include "ops/definition/stored_reals.h"
 
@@ -13,6 +14,8 @@ namespace lanner {
 /// storage names.
 Tensor pack(const Tensor& tensor, const Storage& storage,
             const ops::StoredValues& values = ops::stored_constant);
+/// The same, in memory of the arena.
+Tensor pack(const Tensor& tensor, const Storage& storage, MemoryArena& arena);
 /// Row-major storage of this type: to widen, narrow or unpack a tensor.
 Storage of_type(DType type);
 

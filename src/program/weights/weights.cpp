@@ -137,7 +137,7 @@ Tensor WeightStore::form_of(const EntryPtr& entry, const Storage& storage) {
   const Tensor& value = entry->constant->value;
   const std::string key = form_key(storage, value.dtype());
   const auto found = entry->forms.find(key);
-  const Tensor form = found == entry->forms.end() ? pack(value, storage) : found->second;
+  const Tensor form = found == entry->forms.end() ? pack(value, storage, arena_) : found->second;
   take(*entry, key, form, entry);
   return form;
 }

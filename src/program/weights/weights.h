@@ -89,6 +89,7 @@ private:
   mutable std::mutex mutex_;
   std::map<Memory, EntryPtr> by_memory_;
   std::map<Recipe, EntryPtr> by_recipe_; ///< Without literals.
+  MemoryArena arena_; ///< Of the forms that were packed here.
   std::shared_ptr<DeviceWeights> devices_ = std::make_shared<DeviceWeights>();
 };
 
