@@ -52,11 +52,14 @@ struct Blocking {
 Blocking blocking_of(const Contraction& c, const BlockFunctions& functions, const RowGather& gather,
                      int threads) {
   // Of L2, which gathered rows and weights share; and sums that stay in L1.
-  constexpr std::int64_t rows_in_cache = 192 << 10, weights_in_cache = 128 << 10, sums_in_cache = 12 << 10;
+  constexpr std::int64_t weights_in_cache = 128 << 10, sums_in_cache = 12 << 10;
   const std::int64_t strip = functions.max_rows, width = functions.width;
   const std::int64_t row_bytes = gather.row_bytes(), panel = gather.steps() * functions.step_bytes();
   Blocking b;
   b.panels = quotient_up(c.group_columns(), width);
+  // Each block of rows reads all weights again.
+  const bool few_blocks = functions.whole_rows > 1 && gather.in_place() && b.panels * panel > (512 << 10);
+  const std::int64_t rows_in_cache = few_blocks ? 1 << 20 : 192 << 10;
   const std::int64_t most =
       std::clamp(rows_in_cache / row_bytes / strip, std::int64_t{1}, std::int64_t{32}) * strip;
   b.blocks = quotient_up(c.rows(), most);
