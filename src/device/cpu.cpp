@@ -85,6 +85,17 @@ CpuFeatures detect() {
   return f;
 }
 
+/// CLFLUSHOPT, whose flushes overlap, or else CLFLUSH, which every x86-64 processor has.
+void flush_lines(const std::byte* first, const std::byte* end) {
+  constexpr std::int64_t line = 64;
+  static const bool overlapping = bit(leaf_of(7, 0).ebx, 23);
+  if (overlapping)
+    for (; first < end; first += line) __asm__ volatile("clflushopt %0" : : "m"(*first) : "memory");
+  else
+    for (; first < end; first += line) __asm__ volatile("clflush %0" : : "m"(*first) : "memory");
+  __asm__ volatile("mfence" : : : "memory");
+}
+
 std::string brand() {
   unsigned highest = __get_cpuid_max(0x80000000u, nullptr);
   if (highest < 0x80000004u) return {};
@@ -101,6 +112,7 @@ std::string brand() {
 CpuFeatures detect() {
   return {};
 }
+void flush_lines(const std::byte*, const std::byte*) {}
 std::string brand() {
   return {};
 }
@@ -191,6 +203,11 @@ double cgroup_quota(std::string_view groups, const fs::path& mount) {
     if (quota > 0 && (least == 0 || quota < least)) least = quota;
   }
   return least;
+}
+
+void evict_from_caches(const void* block, std::uint64_t bytes) noexcept {
+  const auto* const first = static_cast<const std::byte*>(block);
+  flush_lines(first, first + bytes);
 }
 
 int usable_cores() {

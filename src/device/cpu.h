@@ -36,6 +36,10 @@ struct CacheSizes {
 };
 const CacheSizes& cache_sizes() noexcept;
 
+/// Removes the block from all caches of all cores, so that who reads it next waits for memory. Does nothing
+/// where the processor has no instruction for it.
+void evict_from_caches(const void* block, std::uint64_t bytes) noexcept;
+
 /// Cores that this process may use now: those of its affinity mask, at most its cgroup's quota rounded up.
 /// Reads files.
 int usable_cores();

@@ -80,6 +80,9 @@ public:
   /// Seconds of one run of `times` in a row, on average. On a GPU as one CUDA graph where possible, so
   /// launches do not delay it.
   double timed(int times);
+  /// timed() of a kernel on the host lets each run find its constants in memory instead of in the caches, as
+  /// in a network whose weights the caches do not hold.
+  void let_constants_get_cold() noexcept { cold_ = true; }
   /// Resolution of timed() in seconds.
   double grain() const;
   /// Upper bound of the launch overhead in a timed(1), in seconds.
@@ -118,6 +121,7 @@ private:
   void run(std::size_t number, bool in_place, std::unique_ptr<cuda::GraphExec>& graph);
   Verdict check_in_place(std::size_t runs);
   void record(const Arguments& arguments, int times);
+  double timed_cold(const Arguments& given, int times) const;
   void synchronize_stream() const;
   Stream stream() const;
   Tensor result(const Output& output) const;
@@ -147,6 +151,7 @@ private:
   std::unique_ptr<cuda::Event> start_, stop_;
   std::unique_ptr<cuda::GraphExec> recorded_; ///< For timed(): `recorded_times_` runs.
   int recorded_times_ = 0;
+  bool cold_ = false;
 };
 
 /// repeat() of all twins at once, each on its own thread. Returns the first verdict that is wrong, kernel

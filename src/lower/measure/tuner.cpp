@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/limits/account.h"
+#include "device/cpu.h"
 #include "lower/check/trial.h"
 #include "lower/check/trusted_kernels.h"
 #include "lower/measure/preparation_queue.h"
@@ -84,11 +85,18 @@ std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& t
   const Target target = target_.on(device);
   // Host threads do not matter to kernels on a GPU.
   const int threads = device.is_host() ? target.threads : 0;
-  std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, threads, backend.name(),
-                                 backend.version(), tactic.kernel, signature(node));
+  const bool cold = device.is_host() && finds_constants_cold();
+  std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, threads, cold,
+                                 backend.name(), backend.version(), tactic.kernel, signature(node));
   text += storages_text(tactic, node, device);
   text.append(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size());
   return hash_hex(std::as_bytes(std::span(text)));
+}
+
+/// Whether the network's constants are more than the caches of all threads hold from run to run.
+bool Tuner::finds_constants_cold() const {
+  if (!cold_) cold_ = constants_.bytes() > cache_sizes().l2 * static_cast<std::uint64_t>(target_.threads);
+  return *cold_;
 }
 
 /// Cost as known from the cache, without running anything.
@@ -317,6 +325,7 @@ void Tuner::make_trial(Entrant& entrant, const Node& node, bool checked, double 
     ++checks_.kernels;
   }
   trial->forget_results();
+  if (finds_constants_cold()) trial->let_constants_get_cold();
   entrant.bytes = trial->held_bytes();
   entrant.trial = std::move(trial);
 }

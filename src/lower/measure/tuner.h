@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -113,6 +114,7 @@ private:
   struct Entrant;
   class Spending;
   std::string key(const Node& node, const Backend& backend, const Tactic& tactic) const;
+  bool finds_constants_cold() const;
   Cost known(const std::string& name, const Backend& backend, const Tactic& tactic) const;
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, double rival,
                           const Effort& effort, bool checked);
@@ -135,6 +137,7 @@ private:
   double spent_ = 0, network_ = 0;
   double vetting_ = 2, vetted_ = 0; ///< Seconds that vet() may take, and has taken.
   Checks checks_;
+  mutable std::optional<bool> cold_; ///< See finds_constants_cold(); decided once.
   bool believes_ = false, takes_trusted_ = false;
   std::shared_ptr<TrialData> data_; ///< Of the node that was tried last.
   std::string data_name_;

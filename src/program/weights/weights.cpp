@@ -198,6 +198,15 @@ std::vector<std::shared_ptr<const StoredConstant>> WeightStore::of_weights() con
   return all;
 }
 
+std::uint64_t WeightStore::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::set<const Entry*> seen;
+  std::uint64_t bytes = 0;
+  for (const auto& [memory, entry] : by_memory_)
+    if (seen.insert(entry.get()).second) bytes += entry->constant->value.bytes();
+  return bytes;
+}
+
 Tensor WeightStore::value(const Recipe& recipe) const {
   const std::lock_guard lock(mutex_);
   const auto found = recipe.lost() ? by_recipe_.end() : by_recipe_.find(recipe);

@@ -60,6 +60,8 @@ public:
   std::shared_ptr<const StoredConstant> find(const Tensor& form) const;
   /// All constants made of source weights, by recipe.
   std::vector<std::shared_ptr<const StoredConstant>> of_weights() const;
+  /// Of all constants together, in their types there.
+  std::uint64_t bytes() const;
   /// The value of a stored source weight, row-major; else undefined.
   Tensor source(const std::string& name) const { return value({name, {}}); }
   /// The same for any recipe that is not lost.
@@ -89,7 +91,7 @@ private:
   mutable std::mutex mutex_;
   std::map<Memory, EntryPtr> by_memory_;
   std::map<Recipe, EntryPtr> by_recipe_; ///< Without literals.
-  MemoryArena arena_; ///< Of the forms that were packed here.
+  MemoryArena arena_;                    ///< Of the forms that were packed here.
   std::shared_ptr<DeviceWeights> devices_ = std::make_shared<DeviceWeights>();
 };
 
