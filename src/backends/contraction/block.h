@@ -20,6 +20,10 @@ struct BlockProduct {
   std::int32_t* sums;        ///< Rows are `sums_stride` numbers apart.
   std::int64_t sums_stride;
   bool half; ///< Only the first half of the columns is wanted.
+  /// What later products read: functions with tiles fetch `ahead_step` bytes of it into L2 in each step of
+  /// tiles. It may lie beyond the weights' end.
+  const std::byte* ahead;
+  std::int64_t ahead_step; ///< A multiple of a cache line.
 };
 using BlockMultiply = void (*)(const BlockProduct& product, int rows);
 

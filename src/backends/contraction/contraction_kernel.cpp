@@ -181,6 +181,7 @@ private:
   void run(const Launch& launch, std::int64_t number, std::byte* scratch) const;
   void run_panels(const Launch& launch, const Task& task, std::int64_t panel, std::int64_t panels, int zero,
                   std::byte* scratch) const;
+  std::int64_t ahead_step(std::int64_t rows) const;
   void add_weight_zeros(const std::int32_t* row_sums, std::int64_t rows, std::int64_t column,
                         std::int64_t columns, std::int32_t* sums) const;
   int zero_of(const Launch& launch) const;
@@ -315,6 +316,9 @@ void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::
     start[i] = column_sums_.empty() ? 0 : -shift * column_sums_[static_cast<std::size_t>(at * width + i)];
   ResultPiece piece{task.first_row, 0, task.group * group_columns_ + panel * width,
                     std::min(panels * width, group_columns_ - panel * width)};
+  // The next panels, in equal parts by each product of these.
+  const std::byte* ahead = panels_of(launch) + (at + panels) * panel_bytes_;
+  const std::int64_t step = ahead_step(task.last_row - task.first_row);
   for (; piece.row < task.last_row; piece.row += piece.rows) {
     piece.rows = std::min<std::int64_t>(functions_.max_rows, task.last_row - piece.row);
     const bool in_place = piece.row < task.first_gathered;
@@ -326,11 +330,14 @@ void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::
                      start,
                      sums,
                      sums_stride_,
-                     false};
+                     false,
+                     ahead,
+                     step};
     for (std::int64_t i = 0; i < panels; ++i) {
       one.half = piece.columns - i * width <= width / 2;
       multiply_(one, static_cast<int>(piece.rows));
       one.panel += panel_bytes_;
+      one.ahead += step * (gather_.steps() / functions_.whole_steps);
       one.start += width;
       one.sums += width;
     }
@@ -338,8 +345,17 @@ void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::
       add_weight_zeros(reinterpret_cast<const std::int32_t*>(scratch + slot_.row_sums) + piece.row -
                            task.first_row,
                        piece.rows, at * width, panels * width, sums);
+    ahead = one.ahead;
     write(launch, sums, piece, reinterpret_cast<float*>(scratch + slot_.operand));
   }
+}
+
+/// Bytes that each step of each product fetches, so that a task with so many rows fetches a panel for a
+/// panel.
+std::int64_t ContractionKernel::ahead_step(std::int64_t rows) const {
+  constexpr std::int64_t line = 64;
+  const std::int64_t strips = quotient_up(rows, functions_.max_rows);
+  return rounded_up(quotient_up(functions_.step_bytes() * functions_.whole_steps, strips), line);
 }
 
 /// sum of x (w - zero) = sum of x w - zero * sum of x.

@@ -57,13 +57,16 @@ inline void end_tiles(const TileState& saved) {
 template<bool bytes, bool two_rows, bool two_columns>
 void multiply_by_tiles(const BlockProduct& p) {
   const std::int64_t next_rows = tile_rows * p.row_bytes, sums_bytes = 4 * p.sums_stride;
-  constexpr std::int64_t step_bytes = 4 * tiles_width, panel_bytes = tile_steps * step_bytes;
+  constexpr std::int64_t step_bytes = 4 * tiles_width, panel_bytes = tile_steps * step_bytes, cache_line = 64;
+  constexpr int into_l2 = 2;
   LANNER_LOAD_TILE("0", p.start, 0);
   if constexpr (two_columns) LANNER_LOAD_TILE("1", p.start + tile_columns, 0);
   if constexpr (two_rows) LANNER_LOAD_TILE("2", p.start, 0);
   if constexpr (two_rows && two_columns) LANNER_LOAD_TILE("3", p.start + tile_columns, 0);
-  const std::byte *rows = p.rows, *panel = p.panel;
+  const std::byte *rows = p.rows, *panel = p.panel, *ahead = p.ahead;
   for (std::int64_t step = 0; step < p.steps; step += tile_steps) {
+    for (std::int64_t i = 0; i < p.ahead_step; i += cache_line) __builtin_prefetch(ahead + i, 0, into_l2);
+    ahead += p.ahead_step;
     LANNER_LOAD_TILE("6", panel, step_bytes);
     LANNER_LOAD_TILE("4", rows, p.row_bytes);
     LANNER_MULTIPLY_TILES("0", "4", "6");
