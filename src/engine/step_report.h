@@ -22,7 +22,7 @@ std::uint64_t padding_bytes(const Node& node);
 /// The least time of a step on the target by its peak rates (lanner/machine_limits.h).
 struct SpeedLimit {
   const char* by =
-      ""; ///< `compute` or `memory`; empty where nothing is known, as for products of 8-bit integers.
+      ""; ///< `compute` or `memory`; empty where nothing is known, as for products of bytes on a GPU.
   double seconds = 0;
 };
 SpeedLimit speed_limit(const Step& step, const Target& target);

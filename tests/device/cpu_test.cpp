@@ -3,7 +3,10 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +46,13 @@ TEST(Cpu, NamesAreJoined) {
   features.f16c = true;
   EXPECT_TRUE(features.has_avx2());
   EXPECT_FALSE(features.has_avx512());
+}
+
+TEST(Cpu, EvictedMemoryKeepsItsContent) {
+  std::vector<std::byte> block(100'001, std::byte{42});
+  evict_from_caches(block.data() + 1, block.size() - 2);
+  evict_from_caches(block.data(), 0);
+  EXPECT_EQ(std::ranges::count(block, std::byte{42}), static_cast<std::ptrdiff_t>(block.size()));
 }
 
 TEST(Cpu, CoresAndCachesAreReported) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "device/cpu.h"
 #include "expect_error.h"
 #include "file_content.h"
 #include "graph/text/text.h"
@@ -69,6 +70,23 @@ TEST(Tuner, ChecksAndMeasuresWithinTheBudget) {
   EXPECT_GT(cost.seconds, 0);
   EXPECT_EQ(bench.cost("bad", plenty).trust, Trust::none);
   EXPECT_FALSE(bench.cost("bad", plenty).measured);
+}
+
+// A kernel's constants are out of the caches then, which takes other times.
+TEST(Tuner, TimesAgainInANetworkWhoseConstantsTheCachesDoNotHold) {
+  TunerBench bench("graph @g(%x: f32[2, 512]) -> (%y) {\n"
+                   "  %w = constant() {value = random(f32[512, 1024], seed = 1, std = 0.1)}\n"
+                   "  %y = matmul(%x, %w)\n"
+                   "}\n",
+                   "cpu", "// matmul as one: row, row -> row = 1\n");
+  EXPECT_TRUE(bench.cost("one", plenty).measured);
+  EXPECT_EQ(bench.launches([&] { bench.cost("one", plenty); }), 0);
+  const auto elements = static_cast<std::int64_t>(
+      cache_sizes().l2 * static_cast<std::uint64_t>(bench.target.threads) / sizeof(float) + 1);
+  bench.constants.add(Recipe{"large", {}}, Tensor::zeros(DType::f32, {elements}));
+  EXPECT_GT(bench.launches([&] { EXPECT_TRUE(bench.cost("one", plenty).measured); }), 0);
+  EXPECT_EQ(bench.launches([&] { bench.cost("one", plenty); }), 0);
+  EXPECT_EQ(bench.vet("one").wrong, "");
 }
 
 TEST(Tuner, AsksTheCacheBeforeItRunsAnything) {

@@ -1,7 +1,6 @@
 #include "backends/contraction/contraction_kernel.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -10,6 +9,7 @@
 #include "backends/config_text.h"
 #include "backends/contraction/epilogue_rows.h"
 #include "backends/contraction/row_gather.h"
+#include "backends/contraction/task_shares.h"
 #include "backends/cpu/stored_types.h"
 #include "backends/estimate.h"
 #include "backends/operand_storages.h"
@@ -137,21 +137,12 @@ public:
     return static_cast<std::size_t>(slots_) * static_cast<std::size_t>(slot_.total);
   }
 
-  /// Each thread takes the tasks of its own share of rows, which it has likely written and will read, from
-  /// the first on, and then those that others have left.
   void launch(const Launch& launch) const override {
-    for (std::int64_t slot = 0; slot < slots_; ++slot) *next_of(launch, slot) = share_edge(slot);
+    const TaskShares shares(slots_, blocking_.tasks(groups_), scratch_of(launch, 0) + slot_.next,
+                            slot_.total);
     parallel_for(slots_, 0, slots_, 1, [&](std::int64_t slot, std::int64_t) {
-      std::byte* const scratch = scratch_of(launch, slot);
       const TileScope tiles(functions_);
-      for (std::int64_t i = 0; i < slots_; ++i) {
-        const std::int64_t owner = (slot + i) % slots_, end = share_edge(owner + 1);
-        const std::atomic_ref<std::int64_t> next(*next_of(launch, owner));
-        while (next.load(std::memory_order_relaxed) < end) {
-          const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed);
-          if (task < end) run(launch, task, scratch);
-        }
-      }
+      while (const auto task = shares.take(slot)) run(launch, *task, scratch_of(launch, slot));
     });
   }
 
@@ -170,12 +161,6 @@ private:
   std::byte* scratch_of(const Launch& launch, std::int64_t slot) const {
     return static_cast<std::byte*>(launch.workspace) + slot * slot_.total;
   }
-  /// The next task of a thread's share.
-  std::int64_t* next_of(const Launch& launch, std::int64_t slot) const {
-    return reinterpret_cast<std::int64_t*>(scratch_of(launch, slot) + slot_.next);
-  }
-  /// The first task of a thread's share.
-  std::int64_t share_edge(std::int64_t slot) const { return slot * blocking_.tasks(groups_) / slots_; }
   Task task_of(std::int64_t number) const;
   std::int64_t first_gathered(std::int64_t first_row, std::int64_t last_row) const;
   void run(const Launch& launch, std::int64_t number, std::byte* scratch) const;

@@ -2,12 +2,12 @@
 // point, for as many channels as two vectors have; sums of their products with the weights are exact.
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "backends/config_text.h"
 #include "backends/contraction/contraction_kernel.h"
 #include "backends/contraction/epilogue_rows.h"
+#include "backends/contraction/task_shares.h"
 #include "backends/estimate.h"
 #include "base/check.h"
 #include "device/parallel.h"
@@ -19,6 +19,9 @@ namespace {
 constexpr std::int64_t max_taps = 258;
 /// Floats of the lines that a window covers: more would not stay in a cache.
 constexpr std::int64_t max_line_floats = 1 << 20;
+
+/// Floats that a thread's counter takes of its scratch memory, at its end: a cache line.
+constexpr std::int64_t counter_floats = 16;
 
 /// A window over lines of floats.
 struct Lines {
@@ -56,11 +59,11 @@ public:
   }
 
   void launch(const Launch& launch) const override {
-    std::atomic<std::int64_t> next{0};
-    const std::int64_t tasks = images_ * bands_ * blocks_;
+    auto* const scratch = static_cast<float*>(launch.workspace);
+    const TaskShares shares(slots_, images_ * bands_ * blocks_, scratch + slot_floats_ - counter_floats,
+                            slot_floats_ * static_cast<std::int64_t>(sizeof(float)));
     parallel_for(slots_, 0, slots_, 1, [&](std::int64_t slot, std::int64_t) {
-      float* const scratch = static_cast<float*>(launch.workspace) + slot * slot_floats_;
-      for (std::int64_t task = next++; task < tasks; task = next++) run(launch, task, scratch);
+      while (const auto task = shares.take(slot)) run(launch, *task, scratch + slot * slot_floats_);
     });
   }
 
@@ -101,7 +104,8 @@ DepthwiseKernel::DepthwiseKernel(const Contraction& c, const Preparation& p, int
   if (have < wanted)
     bands_ = std::clamp<std::int64_t>(window_.positions[0] / least_lines, 1, (wanted + have - 1) / have);
   slots_ = static_cast<int>(std::min<std::int64_t>(threads, have * bands_));
-  slot_floats_ = lines_.floats(width_) + (together_ * window_.positions[1] + 1) * width_;
+  const std::int64_t floats = lines_.floats(width_) + (together_ * window_.positions[1] + 1) * width_;
+  slot_floats_ = (floats + 2 * counter_floats - 1) / counter_floats * counter_floats;
   read_weights(c, p);
 }
 

@@ -127,6 +127,47 @@ TEST(RealContractions, keep_what_is_not_a_number_in_its_own_row) {
   for (const BlockFunctions* functions : all_bf16_functions()) run_and_compare(with, false, *functions);
 }
 
+const char* other_operand_added(bool conv) {
+  return conv
+             ? "graph @g(%x: f32[2, 64, 9, 8], %z: f32[2, 70, 9, 8]) -> (%y) {\n"
+               "%w: f32[70, 64, 3, 3] = constant() {value = random(f32[70, 64, 3, 3], seed = 3, std = 0.1)}\n"
+               "%y: f32[2, 70, 9, 8] = fused(%x, %w, %z) {kind = \"t\"} ((%p: f32[2, 64, 9, 8], %q: "
+               "f32[70, 64, 3, 3], %r: f32[2, 70, 9, 8]) -> (%c) {\n"
+               "%a: f32[2, 70, 9, 8] = conv(%p, %q) {pads = [1, 1, 1, 1]}\n"
+               "%b: f32[2, 70, 9, 8] = add(%a, %r)\n%c: f32[2, 70, 9, 8] = relu(%b)\n})\n}"
+             : "graph @g(%x: f32[301, 96], %z: f32[301, 80]) -> (%y) {\n"
+               "%w: f32[96, 80] = constant() {value = random(f32[96, 80], seed = 3, std = 0.2)}\n"
+               "%y: f32[301, 80] = fused(%x, %w, %z) {kind = \"t\"} ((%p: f32[301, 96], %q: f32[96, 80], "
+               "%r: f32[301, 80]) -> (%b) {\n"
+               "%a: f32[301, 80] = matmul(%p, %q)\n%b: f32[301, 80] = add(%a, %r)\n})\n}";
+}
+
+void run_in_place_and_compare(const NodeCase& c, bool conv, const BlockFunctions& functions) {
+  SCOPED_TRACE(std::string(functions.name));
+  std::string reason;
+  const auto contraction = real_contraction_of(Group::of(*c.node), conv, reason);
+  ASSERT_TRUE(contraction) << reason;
+  auto tactic = contraction_tactic(*c.node, *contraction, functions, conv ? "bf16_conv" : "bf16_matmul");
+  ASSERT_TRUE(tactic);
+  ASSERT_EQ(tactic->in_place, 2);
+  Target target;
+  target.threads = 3;
+  for (const int threads : {1, 3}) {
+    tactic->config = ConfigText().set("by", std::string(functions.name)).set("threads", threads).bytes();
+    ReadyTactic ready = make_ready(c, cpu_backend(), *tactic, target);
+    ASSERT_EQ(ready.inputs[2].bytes(), ready.outputs[0].bytes());
+    ready.outputs[0] = ready.inputs[2];
+    ready.launch();
+    test::expect_close(as_reals(ready.outputs[0]), c.results[0], of_bf16);
+  }
+}
+
+TEST(RealContractions, may_write_a_sum_over_the_operand_that_is_added) {
+  for (const bool conv : {true, false})
+    for (const BlockFunctions* functions : all_bf16_functions())
+      run_in_place_and_compare(make_case(other_operand_added(conv)), conv, *functions);
+}
+
 std::string own_input_added(bool conv) {
   return conv
              ? "graph @g(%x: f32[1, 32, 5, 5]) -> (%y) {\n"
@@ -150,6 +191,7 @@ TEST(RealContractions, take_no_slice_that_a_step_reads_too) {
     const auto tactic = contraction_tactic(*c.node, *contraction, bf16_tiles_baseline(), "bf16");
     ASSERT_TRUE(tactic);
     EXPECT_TRUE(tactic->strided_inputs[0].empty());
+    EXPECT_EQ(tactic->in_place, -1) << "rows are still read when others are written";
     run_and_compare(c, conv, bf16_tiles_baseline());
   }
 }

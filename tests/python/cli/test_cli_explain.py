@@ -84,6 +84,27 @@ def test_each_step_has_its_unit_padding_and_limit(tmp_path):
     assert "matrix unit" in succeed("explain", model, "--node", "conv1", *QUICK)
 
 
+def test_the_limit_is_that_of_the_unit_which_multiplies(tmp_path):
+    model = save(
+        tmp_path / "m.onnx",
+        [helper.make_node("MatMul", ["x", "w"], ["y"], "product")],
+        {"x": [256, 1024]},
+        {"y": [256, 1024]},
+        {"w": reals(1024, 1024)},
+    )
+
+    def step(precision):
+        plan = json.loads(succeed("explain", model, "--json", "--precision", precision, *QUICK))
+        (found,) = [node for node in plan["nodes"] if "matmul" in node["kind"]]
+        return found
+
+    narrow, wide = step("bf16"), step("fp32")
+    if narrow["matrix_unit"] != "AMX":
+        pytest.skip("no AMX here")
+    assert wide["limit"]["by"] == "compute"
+    assert narrow["limit"]["seconds"] < wide["limit"]["seconds"] / 4
+
+
 def test_advice_names_the_node_and_the_gain(tmp_path):
     nodes = [
         helper.make_node("Gather", ["table", "i"], ["a"], "pick", axis=1),
