@@ -27,10 +27,17 @@ struct BlockProduct {
 };
 using BlockMultiply = void (*)(const BlockProduct& product, int rows);
 
+/// A rounding on the way to bytes: x becomes the nearest integer, clamped to [low, high], times scale, plus
+/// shift.
+struct InnerRounding {
+  float low, high, scale, shift;
+};
+
 /// What makes results out of sums: sum * multiplier + bias of its column, and then
 /// - f32: clamped to [low, high], which NaN passes; they may overwrite the sums;
 /// - bf16: plus added, of bf16 too, where there is an added value, clamped likewise, rounded to the nearest;
-/// - i8, u8: plus added * added_scale where there is an added value, rounded to the nearest integer, ties to
+/// - i8, u8: rounded by `inner` where that is given, plus added * added_scale where there is an added value,
+/// rounded to the nearest integer, ties to
 ///   even, plus zero, clamped to [least, most], which are of that type. Before `zero` they must be within
 ///   rounding_bound.
 /// Sums, multipliers and biases are padded to whole multiples of BlockFunctions::width.
@@ -42,6 +49,7 @@ struct BlockFinish {
   std::int64_t added_stride;
   bool added_signed;
   float added_scale;
+  const InnerRounding* inner = nullptr;
   float low, high;
   std::int32_t zero, least, most;
   bool is_signed; ///< The results are i8.

@@ -82,10 +82,12 @@ void EpilogueRows::read_scales(const Contraction& contraction, const Preparation
   }
 }
 
-/// Where the steps are at most an addition of bytes and then a clamp, the result is made in registers: for
-/// bytes in the quantised domain, that is with everything divided by the result's scale.
+/// Where the steps are at most a rounding to bytes, an addition of bytes and a clamp, the result is made in
+/// registers: for bytes in the quantised domain, that is with everything divided by the result's scale.
 void EpilogueRows::read_direct(const Contraction& contraction) {
   auto step = steps_.begin();
+  const ContractionStep* rounding = nullptr;
+  if (quantised_ && step != steps_.end() && step->rounded) rounding = &*step++;
   std::optional<StoredBytes> added;
   if (quantised_ && step != steps_.end() && adds_bytes(*step)) {
     added = StoredBytes{step->operand, *step->stored};
@@ -112,36 +114,46 @@ void EpilogueRows::read_direct(const Contraction& contraction) {
   least_ = static_cast<std::int32_t>(range.least);
   most_ = static_cast<std::int32_t>(range.most);
   added_ = added;
-  direct_ = direct_ && is_bounded(contraction);
+  direct_ = direct_ && is_bounded(contraction, rounding);
   if (!direct_) return added_.reset();
   // The upper bound is the last to be applied.
   most_ = stored_bound(bounds.high, *quantised_, range);
   least_ = std::min(stored_bound(bounds.low, *quantised_, range), most_);
-  divide_by_scale(contraction);
+  divide_by_scale(contraction, rounding);
 }
 
 /// Whether all numbers before rounding are finite and within what the fast functions convert.
-bool EpilogueRows::is_bounded(const Contraction& contraction) const {
+bool EpilogueRows::is_bounded(const Contraction& contraction, const ContractionStep* rounding) const {
+  constexpr double any_byte = 256;
   const double sum = 255.0 * 255.0 * static_cast<double>(contraction.depth());
-  const double more = added_ ? 256 * static_cast<double>(added_->by.scale) : 0;
+  const double more = added_ ? any_byte * static_cast<double>(added_->by.scale) : 0;
+  const auto result = static_cast<double>(quantised_->scale);
+  const double first = rounding ? static_cast<double>(rounding->stored->scale) : result;
+  if (rounding && !(any_byte * first + more < rounding_bound * result)) return false;
   for (std::size_t i = 0; i < bias_.size(); ++i) {
     const double bias = std::abs(static_cast<double>(bias_[i]));
-    const double most = sum * static_cast<double>(multiplier_[i]) + bias + more;
-    if (!(most < rounding_bound * static_cast<double>(quantised_->scale)))
-      return false; // NaN compares false.
+    const double most = sum * static_cast<double>(multiplier_[i]) + bias + (rounding ? 0 : more);
+    if (!(most < rounding_bound * first)) return false; // NaN compares false.
   }
   return true;
 }
 
-void EpilogueRows::divide_by_scale(const Contraction& contraction) {
+void EpilogueRows::divide_by_scale(const Contraction& contraction, const ContractionStep* rounding) {
   const double shift = added_ ? static_cast<double>(added_->by.scale) * added_->by.zero : 0;
   const auto result = static_cast<double>(quantised_->scale);
+  const double first = rounding ? static_cast<double>(rounding->stored->scale) : result;
   const std::vector<double> scales = column_numbers(contraction.weight_scale, columns_);
   for (std::size_t i = 0; i < scales.size(); ++i) {
     // In double, so that each is rounded once.
-    multiplier_[i] = static_cast<float>(scales[i] * static_cast<double>(contraction.x.by.scale) / result);
-    bias_[i] = static_cast<float>((static_cast<double>(bias_[i]) - shift) / result);
+    multiplier_[i] = static_cast<float>(scales[i] * static_cast<double>(contraction.x.by.scale) / first);
+    bias_[i] = static_cast<float>((static_cast<double>(bias_[i]) - (rounding ? 0 : shift)) / first);
   }
+  if (!rounding) return;
+  const ops::StoredRange range = *ops::stored_range(*rounding->rounded);
+  const double zero = rounding->stored->zero;
+  inner_ = InnerRounding{static_cast<float>(static_cast<double>(range.least) - zero),
+                         static_cast<float>(static_cast<double>(range.most) - zero),
+                         static_cast<float>(first / result), static_cast<float>(-shift / result)};
 }
 
 template<>
@@ -167,6 +179,7 @@ void EpilogueRows::write(const Launch& launch, Sum* sums, std::int64_t stride, c
                 .added_stride = columns_ * element,
                 .added_signed = false,
                 .added_scale = 0,
+                .inner = inner_ ? &*inner_ : nullptr,
                 .low = low_,
                 .high = high_,
                 .zero = quantised_ ? quantised_->zero : 0,
@@ -226,6 +239,7 @@ void EpilogueRows::round(const ContractionStep& step, float* y, std::int64_t str
                            .added_stride = 0,
                            .added_signed = false,
                            .added_scale = 0,
+                           .inner = nullptr,
                            .low = 0,
                            .high = 0,
                            .zero = step.stored->zero,

@@ -33,8 +33,8 @@ public:
 
 private:
   void read_direct(const Contraction& contraction);
-  void divide_by_scale(const Contraction& contraction);
-  bool is_bounded(const Contraction& contraction) const;
+  void divide_by_scale(const Contraction& contraction, const ContractionStep* rounding);
+  bool is_bounded(const Contraction& contraction, const ContractionStep* rounding) const;
   void read_scales(const Contraction& contraction, const Preparation& preparation, std::int64_t padded);
   template<typename Sum>
   void finish(const Sum* sums, const BlockFinish& finish, DType type) const;
@@ -57,8 +57,10 @@ private:
   std::vector<float> multiplier_, bias_;
   float low_, high_;                  ///< Of f32.
   std::int32_t least_ = 0, most_ = 0; ///< Of stored numbers.
-  /// The result is made from the sums alone, and from at most one dequantised operand.
+  /// The result is made from the sums alone, rounded once on the way where `inner_` is set, and from at most
+  /// one dequantised operand.
   bool direct_ = false;
+  std::optional<InnerRounding> inner_;
   std::optional<StoredBytes> added_;
 };
 

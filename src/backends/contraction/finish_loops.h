@@ -132,10 +132,19 @@ F added_to(F y, const std::byte* from, F scale) {
   return multiply_add(floats_of<kind == Added::i8>(from), scale, y);
 }
 
+/// A number before the addition: rounded on the way or as it is.
+template<bool rounds>
+F rounded_by(const InnerRounding& inner, F x) {
+  if constexpr (!rounds) return x;
+  return multiply_add(at_most(at_least(nearest(x), inner.low), inner.high), splat(inner.scale),
+                      splat(inner.shift));
+}
+
 /// block_width columns of all rows, of which `count` are results.
-template<typename Sum, Added kind, bool is_signed>
+template<typename Sum, Added kind, bool rounds, bool is_signed>
 void finish_columns(const Sum* sums, const BlockFinish& finish, std::int64_t column, std::int64_t count) {
   const BlockFinish f = finish;
+  const InnerRounding inner = rounds ? *f.inner : InnerRounding{};
   const ByteStore<is_signed> store_bytes(f);
   const F scale = splat(f.added_scale);
   const F first_multiplier = load(f.multiplier + column), first_bias = load(f.bias + column);
@@ -151,8 +160,9 @@ void finish_columns(const Sum* sums, const BlockFinish& finish, std::int64_t col
       std::memcpy(last, added, static_cast<std::size_t>(count));
       operand = last;
     }
-    const F first = multiply_add(sums_of(sums), first_multiplier, first_bias);
-    const F second = multiply_add(sums_of(sums + lanes), second_multiplier, second_bias);
+    const F first = rounded_by<rounds>(inner, multiply_add(sums_of(sums), first_multiplier, first_bias));
+    const F second =
+        rounded_by<rounds>(inner, multiply_add(sums_of(sums + lanes), second_multiplier, second_bias));
     store_bytes(out, nearest_ints(added_to<kind>(first, operand, scale)),
                 nearest_ints(added_to<kind>(second, operand + lanes, scale)), count);
     sums += f.sums_stride;
@@ -161,18 +171,23 @@ void finish_columns(const Sum* sums, const BlockFinish& finish, std::int64_t col
   }
 }
 
-template<typename Sum, Added kind>
+template<typename Sum, Added kind, bool rounds>
 void finish_bytes_of(const Sum* sums, const BlockFinish& f) {
   for (std::int64_t column = 0; column < f.columns; column += block_width)
-    f.is_signed ? finish_columns<Sum, kind, true>(sums, f, column, f.columns - column)
-                : finish_columns<Sum, kind, false>(sums, f, column, f.columns - column);
+    f.is_signed ? finish_columns<Sum, kind, rounds, true>(sums, f, column, f.columns - column)
+                : finish_columns<Sum, kind, rounds, false>(sums, f, column, f.columns - column);
+}
+
+template<typename Sum, bool rounds>
+void finish_bytes_by(const Sum* sums, const BlockFinish& finish) {
+  if (!finish.added) return finish_bytes_of<Sum, Added::none, rounds>(sums, finish);
+  finish.added_signed ? finish_bytes_of<Sum, Added::i8, rounds>(sums, finish)
+                      : finish_bytes_of<Sum, Added::u8, rounds>(sums, finish);
 }
 
 template<typename Sum>
 void finish_bytes(const Sum* sums, const BlockFinish& finish) {
-  if (!finish.added) return finish_bytes_of<Sum, Added::none>(sums, finish);
-  finish.added_signed ? finish_bytes_of<Sum, Added::i8>(sums, finish)
-                      : finish_bytes_of<Sum, Added::u8>(sums, finish);
+  finish.inner ? finish_bytes_by<Sum, true>(sums, finish) : finish_bytes_by<Sum, false>(sums, finish);
 }
 
 template<bool is_signed>

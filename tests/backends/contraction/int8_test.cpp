@@ -215,7 +215,19 @@ const Int8Layer layers[] = {
      .attributes = "group = 24, pads = [1, 1, 1, 1]",
      .steps = {"relu", "round_u8", "add_bytes"},
      .result = "f32"},
-    {.input = {7, 48}, .filter = {48, 20}, .output = {7, 20}, .steps = {"round_u8", "add_f32", "relu"}},
+    {.input = {7, 48}, .filter = {48, 20}, .output = {7, 20}, .steps = {"round_u8", "add_f32", "relu"}},    {.input = {1, 64, 9, 9},
+     .filter = {70, 64, 1, 1},
+     .output = {1, 70, 9, 9},
+     .x_zero = 7,
+     .steps = {"round_u8", "add_bytes"},
+     .result = "u8",
+     .result_zero = 9},
+    {.input = {33, 64}, .filter = {64, 40}, .output = {33, 40}, .steps = {"round_i8"}, .result_zero = -3},
+    {.input = {2, 24, 6, 6},
+     .filter = {24, 1, 3, 3},
+     .output = {2, 24, 6, 6},
+     .attributes = "group = 24, pads = [1, 1, 1, 1]",
+     .steps = {"round_u8", "add_bytes", "clip"}},
 };
 INSTANTIATE_TEST_SUITE_P(Shapes, Int8Layers, testing::ValuesIn(layers));
 
