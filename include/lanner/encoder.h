@@ -148,7 +148,7 @@ public:
   /// Takes a picture on the host or, for NVENC, on its GPU, of the encoder's size and any format, with its
   /// pts in `time_base` ticks; nullptr ends the stream. Returns false if the picture was not taken: call
   /// receive(), then send it again. Each pts must be greater than the previous one; no_pts: one frame after
-  /// it.
+  /// it at the rate of now, Error{invalid_argument} where that is less than a tick.
   virtual bool send(const Image* image, std::int64_t pts = no_pts, const PictureRequest& request = {}) = 0;
   virtual std::optional<Packet> receive() = 0;
   virtual bool finished() const noexcept = 0;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/threads/sole_use.h"
 #include "video/nvenc/pipeline.h"
+#include "video/write/default_times.h"
 #include "video/write/encoder_options.h"
 #include "video/write/stream_insert.h"
 
@@ -39,6 +40,7 @@ public:
     options_.color = complete_color(options_.color, options_.height);
     pipeline_ = std::make_unique<Pipeline>(options_);
     describe();
+    times_.set_rate(options_.rate, stream_.time_base);
     const bool av1 = stream_.codec == "av1";
     if (options_.mastering_display)
       keyframe_messages_.push_back(mastering_display_message(*options_.mastering_display, av1));
@@ -52,7 +54,7 @@ public:
     const SoleUse::Call call(use_);
     check(!draining_, ErrorCode::invalid_argument, "encoder: picture after the end");
     if (!image) return send_end();
-    if (pts == no_pts) pts = last_pts_ == no_pts ? 0 : last_pts_ + step();
+    if (pts == no_pts) pts = times_.next();
     check(last_pts_ == no_pts || pts > last_pts_, ErrorCode::invalid_argument,
           "encode: pts {} after pts {}; expected presentation order", pts, last_pts_);
     inserter_.check_messages(request.sei);
@@ -65,8 +67,9 @@ public:
                                request.emit_headers || restarts, request.sei});
     force_next_ = false;
     if (restarts) restarts_.push_back({pts, std::exchange(restart_reason_, {})});
-    if (first_pts_ == no_pts) first_pts_ = pts;
+    if (first_pts_ == no_pts) first_pts_ = pts, first_step_ = times_.step();
     last_pts_ = pts;
+    times_.take(pts);
     sent_times_.push_back(pts);
     return true;
   }
@@ -149,12 +152,6 @@ private:
             "encode: SEI of type {} without bytes, which NVENC does not write", message.type);
   }
 
-  /// Ticks of one frame.
-  std::int64_t step() const {
-    const double frame = static_cast<double>(options_.rate.den) / static_cast<double>(options_.rate.num);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(frame / stream_.time_base.to_double() + 0.5));
-  }
-
   bool send_end() {
     next_.reset();
     pipeline_->flush();
@@ -172,6 +169,7 @@ private:
       pipeline_->become(changed);
       if (resized) note_restart(names);
     }
+    if (changed.rate != options_.rate) times_.set_rate(changed.rate, stream_.time_base);
     options_ = changed;
     if (next_ && first_pts_ == no_pts) switch_pipeline(); // It took no picture yet.
     if (!next_) describe();
@@ -223,7 +221,7 @@ private:
     const std::int64_t late = b_frames == 0 ? 0 : middle ? 2 : 1;
     std::int64_t dts = 0;
     if (packets_ < late) {
-      dts = first_pts_ - (late - packets_) * step();
+      dts = first_pts_ - (late - packets_) * first_step_;
     } else {
       dts = sent_times_.front();
       sent_times_.pop_front();
@@ -244,6 +242,8 @@ private:
   std::vector<SeiMessage> keyframe_messages_;
   std::deque<Packet> ready_;
   std::deque<std::int64_t> sent_times_;
+  DefaultTimes times_;
+  std::int64_t first_step_ = 1; ///< Ticks of a frame when the first picture came.
   std::int64_t first_pts_ = no_pts, last_pts_ = no_pts, last_dts_ = no_pts, packets_ = 0;
   bool force_next_ = false, draining_ = false;
 };

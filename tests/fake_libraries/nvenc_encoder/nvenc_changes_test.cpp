@@ -57,6 +57,52 @@ TEST_F(FakeNvencEncoder, rates_buffers_passes_and_frame_rate_change_as_it_runs) 
   EXPECT_EQ(count(fake_nvenc_log(), "nvEncOpenEncodeSessionEx"), 1u);
 }
 
+TEST_F(FakeNvencEncoder, pictures_without_a_time_follow_the_rate_that_holds) {
+  for (const int b_frames : {0, 3}) {
+    EncoderOptions options = vbr_options();
+    options.b_frames = b_frames;
+    options.gop = 30;
+    options.time_base = {1, 1000};
+    const auto encoder = create_encoder(options);
+    std::vector<Packet> packets;
+    for (int i = 0; i < 10; ++i) {
+      if (i == 2) encoder->reconfigure({.rate = {24, 1}}); // No packet was read yet.
+      if (i == 6) encoder->reconfigure({.rate = {10, 1}});
+      if (i == 8) encoder->reconfigure({.rate = {50, 1}});
+      const Image image = nvenc_pattern_for(options, i);
+      while (!encoder->send(&image)) packets.push_back(encoder->receive().value());
+    }
+    for (Packet& packet : end_encoder(*encoder)) packets.push_back(std::move(packet));
+    std::vector<std::int64_t> times = times_of(packets);
+    std::ranges::sort(times);
+    EXPECT_EQ(times, (std::vector<std::int64_t>{0, 40, 82, 123, 165, 207, 307, 407, 427, 447}));
+    EXPECT_EQ(packets.front().dts % 40, 0) << "frames of the rate that held first";
+    EXPECT_EQ(packets.front().dts<0, b_frames> 0);
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+      EXPECT_LE(packets[i].dts, packets[i].pts) << i;
+      if (i > 0) {
+        EXPECT_GT(packets[i].dts, packets[i - 1].dts) << i;
+      }
+    }
+    EXPECT_TRUE(encoder->restarts().empty());
+  }
+}
+
+TEST_F(FakeNvencEncoder, frames_shorter_than_a_tick_need_a_time) {
+  const EncoderOptions options = vbr_options(); // Ticks are frames, 25 a second.
+  const auto encoder = create_encoder(options);
+  const Image image = nvenc_pattern_for(options, 0);
+  EXPECT_TRUE(encoder->send(&image));
+  encoder->reconfigure({.rate = {50, 1}});
+  LANNER_EXPECT_ERROR(encoder->send(&image), ErrorCode::invalid_argument,
+                      "50/1 frames a second, each shorter than a tick of 1/25 s");
+  encoder->reconfigure({.rate = {10, 1}});
+  EXPECT_TRUE(encoder->send(&image));
+  EXPECT_TRUE(encoder->send(&image));
+  EXPECT_TRUE(encoder->send(&image));
+  EXPECT_EQ(times_of(end_encoder(*encoder)), (std::vector<std::int64_t>{0, 3, 5, 8}));
+}
+
 TEST_F(FakeNvencEncoder, rate_control_changes_where_the_gpu_can) {
   for (const int live : {1, 0}) {
     fake_nvenc_set_capability(0, NV_ENC_CAPS_SUPPORT_DYN_RCMODE_CHANGE, live);

@@ -132,7 +132,7 @@ def test_requests_of_single_pictures():
 
 
 def test_reconfigure():
-    encoder = make(rate_control="cbr", bit_rate=200_000, vbv_buffer_size=50_000, max_width=192, max_height=128)
+    encoder = make(time_base="1/150", rate_control="cbr", bit_rate=200_000, vbv_buffer_size=50_000, max_width=192, max_height=128)
     assert encoder.reconfigurable == {"rate_control": "cbr", "multipass": "disabled", "bit_rate": 200_000, "max_bit_rate": 0, "vbv_buffer_size": 50_000,
                                       "vbv_initial": 0, "fps": 30, "width": WIDTH, "height": HEIGHT}  # fmt: skip
     encoder.send(gradient())
@@ -143,8 +143,21 @@ def test_reconfigure():
     encoder.send(gradient())
     encoder.reconfigure(width=192, height=128)
     encoder.send(np.zeros((128, 192, 3), np.uint8))
-    assert encoder.restarts == [(2, "frame rate"), (3, "size")]
-    assert [packet.pts for packet in encoder.end() if packet.key] == [0, 2, 3]
+    assert encoder.restarts == [(8, "frame rate"), (11, "size")]
+    assert [packet.pts for packet in encoder.end() if packet.key] == [0, 8, 11]
+
+
+def test_a_frame_shorter_than_a_tick_needs_a_time():
+    encoder = make()
+    encoder.send(gradient())
+    encoder.reconfigure(fps=50)
+    with pytest.raises(lanner.InvalidArgument, match="50/1 frames a second, each shorter than a tick of 1/30 s"):
+        encoder.send(gradient())
+    encoder.send(gradient(), pts=1)
+    encoder.reconfigure(fps=20)
+    encoder.send(gradient())
+    encoder.send(gradient())
+    assert sorted(packet.pts for packet in encoder.end()) == [0, 1, 3, 4]
 
 
 def test_what_cannot_be_reconfigured():

@@ -15,6 +15,7 @@
 #include "video/ffmpeg/write/encoder_choice.h"
 #include "video/ffmpeg/write/encoder_session.h"
 #include "video/ffmpeg/write/palette.h"
+#include "video/write/default_times.h"
 #include "video/write/encoder_options.h"
 #include "video/write/stream_insert.h"
 
@@ -47,9 +48,11 @@ void replace_bytes(AVPacket& packet, const std::vector<std::byte>& bytes) {
 
 class FfmpegEncoder final : public Encoder {
 public:
-  explicit FfmpegEncoder(const EncoderOptions& options) : options_(options), asked_color_(options.color) {
+  explicit FfmpegEncoder(const EncoderOptions& options)
+      : options_(options), asked_color_(options.color), ticks_are_frames_(options.time_base.den <= 0) {
     check_encoder_options(options_, true);
     session_ = std::make_unique<EncoderSession>(options_);
+    times_.set_rate(options_.rate, session_->stream().time_base);
     begin_session();
   }
 
@@ -60,7 +63,7 @@ public:
     check(!draining_, ErrorCode::invalid_argument, "encoder: picture after the end");
     check_threads(session_->context());
     if (!image) return send_end();
-    if (pts == no_pts) pts = next_pts();
+    if (pts == no_pts) pts = times_.next();
     check(last_pts_ == no_pts || pts > last_pts_, ErrorCode::invalid_argument,
           "encode: pts {} after pts {}; expected presentation order", pts, last_pts_);
     inserter_.check_messages(request.sei);
@@ -133,6 +136,7 @@ private:
     if (request.emit_headers || !request.sei.empty()) requests_[pts] = request;
     if (first_pts_ == no_pts) first_pts_ = pts;
     last_pts_ = pts;
+    times_.take(pts);
     ++pictures_;
     return true;
   }
@@ -160,13 +164,27 @@ private:
   /// Before anything changes the new session has to open.
   void restart_with(EncoderOptions changed, const std::string& reason) {
     changed.color = asked_color_;
-    next_session_ = std::make_unique<EncoderSession>(changed);
+    EncoderOptions asked = changed;
+    tell_rate(asked);
+    next_session_ = std::make_unique<EncoderSession>(asked);
+    changed.color = asked.color;
+    if (changed.rate != options_.rate) times_.set_rate(changed.rate, stream_.time_base);
     options_ = changed;
     restart_reason_ = restart_reason_.empty() ? reason : restart_reason_ + ", " + reason;
     if (pictures_ > 0) return;
     session_ = std::move(next_session_); // It took no picture yet.
     restart_reason_.clear();
     begin_session();
+  }
+  /// Where no time base was asked for, ticks are frames of the first rate. libx264 would go on to take them
+  /// for its frames, in the stream's timing and in the bits that it gives each.
+  void tell_rate(EncoderOptions& options) const {
+    const bool others =
+        options.time_base.den > 0 && options.time_base != Rational{options.rate.den, options.rate.num};
+    if (!ticks_are_frames_ || !others) return;
+    if (!std::string_view(session_->codec().name).starts_with("libx264")) return;
+    std::string& own = options.codec_options["x264-params"];
+    own += own.empty() ? "force-cfr=1" : ":force-cfr=1";
   }
   void restart(const std::string& reason) { restart_with(options_, reason); }
 
@@ -178,7 +196,7 @@ private:
     // An encoder learns how late its decoding times are with one picture more than it reorders; those of a
     // shorter session would begin without that delay, and so after those of the next.
     const int delay = reordered_pictures();
-    if (pictures_ <= delay) late_ = delay * frame_ticks();
+    if (pictures_ <= delay) late_ = delay * times_.step();
     if (palette_) palette_->send_end(), send_mapped();
     int status = session_->send(nullptr);
     for (; status == AVERROR(EAGAIN); status = session_->send(nullptr)) drain();
@@ -202,6 +220,7 @@ private:
   void begin_session() {
     first_packet_ = true;
     pictures_ = late_ = 0;
+    frame_ticks_ = times_.step();
     headers_ = session_->headers();
     palette_.reset();
     if (session_->frame_format() == AV_PIX_FMT_PAL8)
@@ -233,21 +252,13 @@ private:
           "encode: {}: {}", session_->codec().name, error_text(status));
   }
 
-  std::int64_t next_pts() const { return last_pts_ == no_pts ? 0 : last_pts_ + frame_ticks(); }
-
-  std::int64_t frame_ticks() const {
-    const Rational base = to_rational(session_->context()->time_base);
-    const double step = static_cast<double>(options_.rate.den) / static_cast<double>(options_.rate.num);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(step / base.to_double() + 0.5));
-  }
-
   /// libx265 3.5 computes dts from a delay that it does not set where fewer pictures were sent than it holds
   /// back: any number then.
   std::int64_t plausible_dts(std::int64_t dts, std::int64_t pts) const {
     constexpr std::int64_t reordered = 4, most_delay = 1024; // Frames.
-    const std::int64_t earliest = first_pts_ - (last_pts_ - first_pts_) - most_delay * frame_ticks();
+    const std::int64_t earliest = first_pts_ - (last_pts_ - first_pts_) - most_delay * frame_ticks_;
     if (dts == AV_NOPTS_VALUE || (dts <= pts && dts >= earliest)) return dts;
-    return std::min(pts, last_dts_ == no_pts ? pts - reordered * frame_ticks() : last_dts_ + 1);
+    return std::min(pts, last_dts_ == no_pts ? pts - reordered * frame_ticks_ : last_dts_ + 1);
   }
 
   std::optional<Packet> receive_one() {
@@ -367,10 +378,13 @@ private:
   std::vector<SeiMessage> keyframe_messages_;
   std::map<std::int64_t, PictureRequest> requests_; ///< By the pts of their pictures.
   std::deque<Packet> ready_;
+  DefaultTimes times_;
+  bool ticks_are_frames_; ///< Of the first rate.
   std::int64_t first_pts_ = no_pts, last_pts_ = no_pts, last_dts_ = no_pts;
   std::optional<H264SliceQp> slice_qp_;  ///< Of H.264.
   bool first_packet_ = true;             ///< Of the session.
   std::int64_t pictures_ = 0, late_ = 0; ///< Of the session: sent so far, ticks off its decoding times.
+  std::int64_t frame_ticks_ = 1;         ///< Of the session.
   bool force_next_ = false, draining_ = false, finished_ = false;
 };
 
