@@ -6,6 +6,7 @@ from typing import Any
 
 import lanner
 from lanner.compat.PyNvVideoCodec.arguments import integer, shown
+from lanner.compat.PyNvVideoCodec.encoder_times import Times
 
 # NV_ENC_PIC_TYPE of nvEncodeAPI.h.
 _P, _B, _I, _IDR = 0, 1, 2, 3
@@ -18,8 +19,8 @@ class EncodedPackets(bytes):
     """Packets as PyNvVideoCodec 2.2 gives them, whose bytes in a row are what 1.0 gives.
 
     len(), iteration and [number] are of the packets: dicts of `data` (bytes), `timestamp` (inputTimeStamp of its picture, else the picture's number) and
-    `picture_type` (NV_ENC_PIC_TYPE: 0 P, 1 B, 2 I, 3 IDR), and beyond PyNvVideoCodec `pts` and `dts` (in frames, or in ticks of the first rate after its
-    change) and `key` (bool).
+    `picture_type` (NV_ENC_PIC_TYPE: 0 P, 1 B, 2 I, 3 IDR), and beyond PyNvVideoCodec `pts` and `dts` (in frames of the first rate; a Fraction where after a
+    change of the rate a time lies between two) and `key` (bool).
     bytes(), bytearray(), b"".join() and file.write() take the bytes of all packets.
     """
 
@@ -49,11 +50,12 @@ class EncodedPackets(bytes):
     __str__ = __repr__
 
 
-def packet_of(packet: lanner.Packet, timestamp: int, ivf: "Ivf | None") -> Packet:
+def packet_of(packet: lanner.Packet, timestamp: int, times: Times, ivf: "Ivf | None") -> Packet:
     data = bytes(packet.data)
     return {
         "data": data if ivf is None else ivf.wrapped(data, packet.pts or 0), "timestamp": timestamp,
-        "picture_type": _IDR if packet.key else _TYPES.get(packet.picture_type or "", _P), "pts": packet.pts, "dts": packet.dts, "key": packet.key,
+        "picture_type": _IDR if packet.key else _TYPES.get(packet.picture_type or "", _P), "pts": times.of(packet.pts), "dts": times.of(packet.dts),
+        "key": packet.key,
     }  # fmt: skip
 
 

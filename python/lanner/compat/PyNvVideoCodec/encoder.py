@@ -16,6 +16,7 @@ from lanner.compat.PyNvVideoCodec.encoder_inputs import Inputs
 from lanner.compat.PyNvVideoCodec.encoder_options import encoder_options
 from lanner.compat.PyNvVideoCodec.encoder_params import NV_ENC_PIC_PARAMS, request_of, sei_of, structEncodeReconfigureParams
 from lanner.compat.PyNvVideoCodec.encoder_structure import preset_b_frames
+from lanner.compat.PyNvVideoCodec.encoder_times import Times
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported, translated
 
 
@@ -53,6 +54,8 @@ class PyNvEncoder:
         if others.get("bf") == 0:
             logger.warning("bf=0: every picture is an I picture, as in Table 1 of the guide; bf=1 is IPP")
         self._options = {"width": width, "height": height, "format": surface.lanner, **options}
+        self._rate: Any = None  # After it changed.
+        self._own_bound = not any(str(name).lower() == "maxbitrate" for name in optional_args)
         with translated("CreateEncoder"):
             self._encoder = self._open(device)
         by_gpu = "device" in self._options
@@ -60,7 +63,8 @@ class PyNvEncoder:
         is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
         base: Any = self._encoder.time_base
         self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None
-        self._next_pts = self._pictures = 0
+        self._pictures = 0
+        self._times = Times()
         self._timestamps: dict[int, int] = {}
         self._ended = False
 
@@ -101,9 +105,10 @@ class PyNvEncoder:
         messages = sei_of(sei)
         with translated("Encode"):
             picture = self._inputs.take(frame)
-            self._encoder.send(picture, pts=self._next_pts, sei=messages, **request)
-            self._timestamps[self._next_pts] = timestamp
-            self._next_pts += self._step()
+            tick, time = self._times.next(self._frame())
+            self._encoder.send(picture, pts=tick, sei=messages, **request)
+            self._times.take(tick, time)
+            self._timestamps[tick] = timestamp
             self._pictures += 1
             return self._given(self._encoder)
 
@@ -116,13 +121,17 @@ class PyNvEncoder:
             return self._given(self._encoder.end())
 
     def _given(self, packets: Iterable[lanner.Packet]) -> EncodedPackets:
-        return EncodedPackets(packet_of(one, self._timestamps.pop(one.pts or 0, 0), self._ivf) for one in packets)
+        given = []
+        for one in packets:
+            given.append(packet_of(one, self._timestamps.pop(one.pts or 0, 0), self._times, self._ivf))
+            self._times.forget(one.dts)
+        return EncodedPackets(given)
 
-    def _step(self) -> int:
-        """Ticks of a frame, which are more or fewer than one where the rate has changed."""
+    def _frame(self) -> Fraction:
+        """How many of the first rate's frames one takes, which is not 1 where the rate has changed."""
         rate: Any = self._encoder.reconfigurable["fps"]
-        ticks: int = round(1 / (rate * self._encoder.time_base))
-        return max(1, ticks)
+        frame: Fraction = 1 / (rate * self._encoder.time_base)
+        return frame
 
     def GetEncodeReconfigureParams(self) -> structEncodeReconfigureParams:
         """Where the encoder stands."""
@@ -141,16 +150,45 @@ class PyNvEncoder:
         size = integer("width", width, 0, 2**16) or self._size[0], integer("height", height, 0, 2**16) or self._size[1]
         if size != self._size:
             changes["width"], changes["height"] = size
+        self._raise_bound(changes)
         with translated("Reconfigure"):
             self._encoder.reconfigure(**changes)
+        self._follow(changes)
         self._size = self._inputs.size = size
         return True
+
+    def _raise_bound(self, changes: dict[str, Any]) -> None:
+        """A bound that was not asked for lies at or above the rate."""
+        bound: Any = self._encoder.reconfigurable["max_bit_rate"]
+        self._own_bound = self._own_bound and "max_bit_rate" not in changes
+        if self._own_bound and 0 < bound < changes.get("bit_rate", 0) and changes.get("rate_control", "vbr") == "vbr":
+            changes["max_bit_rate"] = changes["bit_rate"]
+
+    def _follow(self, changes: Mapping[str, Any]) -> None:
+        """The options that one more encoder like this has."""
+        now = self._encoder.reconfigurable
+        if changes.get("rate_control", "constqp") != "constqp" and "bit_rate" in changes:
+            for name in ("const_qp", "crf"):
+                self._options.pop(name, None)
+        self._options |= {name: now[name] for name in changes if name != "fps"}
+        if "vbv_initial" in self._options:
+            self._options["vbv_initial"] = now["vbv_initial"]
+        if now["rate_control"] == "cbr":
+            self._options.pop("max_bit_rate", None)
+        if "fps" not in changes:
+            return
+        self._rate = now["fps"]
+        if self._ivf is not None and self._frame() < 1:
+            logger.warning(f"fps={self._rate}: IVF counts in {self._encoder.time_base} s, longer than a frame; take the times of pts and dts")
 
     def GetSequenceParams(self) -> bytes:
         """Headers as they stand apart from the stream: SPS and PPS, of HEVC VPS too, of AV1 the sequence header."""
         apart = {name: value for name, value in self._options.items() if name not in ("repeat_headers", "max_width", "max_height")}
         with translated("GetSequenceParams"):
-            return lanner.Encoder(**{**apart, "global_header": True}).extradata
+            one_more = lanner.Encoder(**{**apart, "global_header": True})
+            if self._rate is not None:
+                one_more.reconfigure(fps=float(self._rate))
+            return one_more.extradata
 
     def GetNumBFrames(self) -> int:
         """Most B pictures in a row: bf - 1, or what preset and tuning_info decide, which one more encoder of the same options tells."""
