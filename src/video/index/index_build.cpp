@@ -41,6 +41,9 @@ std::shared_ptr<const StreamIndex> settle(const IndexRequest& request, const Ind
       request.control.report(
           {"index", static_cast<double>(frames.size()), static_cast<double>(packets.size()), "frames"});
   }
+  if (!frames.empty() && frames.back().ordinal >= 0 && frames.back().pts != no_pts &&
+      static_cast<std::size_t>(frames.back().ordinal) < packets.size())
+    frames.back().duration = packets[static_cast<std::size_t>(frames.back().ordinal)].duration;
   fill_missing_times(frames, packets.empty() ? no_pts : packets.front().dts);
   return settled_index(indexed.stream, indexed.time_base, std::move(packets), std::move(frames),
                        counter.decoder().device().kind, indexed.identity);

@@ -13,7 +13,7 @@ namespace lanner {
 namespace {
 
 constexpr std::string_view magic = "LNRINDEX";
-constexpr std::uint8_t version = 3;
+constexpr std::uint8_t version = 4;
 constexpr std::size_t digest_bytes = 32, key_bytes = 32;
 constexpr std::uint64_t settled_flag = 1, gpu_flag = 2;
 

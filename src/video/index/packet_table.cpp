@@ -1,6 +1,7 @@
 #include "video/index/packet_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include <lanner/log.h>
@@ -102,12 +103,13 @@ std::int64_t PacketTable::find(const Packet& packet) const {
   return after != by_look_.end() && after->first == look ? -1 : found->second;
 }
 
-std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage) {
+std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage, bool& damaged) {
   try {
     return demuxer.next();
   } catch (const Error& error) {
     if (raise_on_damage || error.code() != ErrorCode::bad_data) throw;
     log_message(LogLevel::warning, error.message());
+    damaged = true;
     return std::nullopt;
   }
 }
@@ -123,7 +125,7 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
   bool palette_changes = false;
   while (true) {
     control.cancel.check();
-    const std::optional<Packet> packet = next_or_end(demuxer, false);
+    const std::optional<Packet> packet = next_or_end(demuxer, false, list.damaged);
     if (!packet) break;
     if (packet->stream != stream) continue;
     check_limit("frames", list.packets.size() + 1, limits.frames, "index: stream {} has {} packets or more",
@@ -185,6 +187,24 @@ std::int64_t shown_for(std::int64_t pts, std::int64_t next, std::int64_t told) {
   std::int64_t distance = 0;
   if (pts == no_pts || next == no_pts || __builtin_sub_overflow(next, pts, &distance)) return told;
   return distance > 0 ? distance : told;
+}
+
+std::int64_t shown_until(std::int64_t pts, std::int64_t end, std::int64_t told, const Rational& time_base) {
+  constexpr double rounding = 2e-3;
+  std::int64_t left = 0, difference = 0;
+  if (pts == no_pts || end == no_pts || __builtin_sub_overflow(end, pts, &left) || left <= 0) return told;
+  if (told <= 0 || __builtin_sub_overflow(left, told, &difference)) return left;
+  return std::abs(static_cast<double>(difference)) * time_base.to_double() > rounding ? left : told;
+}
+
+void show_until(std::vector<PacketEntry>& packets, std::int64_t end, const Rational& time_base) {
+  PacketEntry* last = nullptr;
+  for (PacketEntry& packet : packets) {
+    if (!packet.shown) continue;
+    if (packet.pts == no_pts) return;
+    if (!last || packet.pts > last->pts) last = &packet;
+  }
+  if (last) last->duration = shown_until(last->pts, end, last->duration, time_base);
 }
 
 std::int64_t begin_before(std::int64_t next, std::int64_t duration) {

@@ -66,8 +66,8 @@ struct ShownFrame {
 };
 
 /// The next packet. Damage that stops the container's reading ends the stream like its end, with a line in
-/// the log, unless `raise_on_damage`.
-std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage);
+/// the log, unless `raise_on_damage`, and sets `damaged`.
+std::optional<Packet> next_or_end(Demuxer& demuxer, bool raise_on_damage, bool& damaged);
 
 struct PacketList {
   std::vector<PacketEntry> packets;
@@ -75,6 +75,7 @@ struct PacketList {
   /// with the order of the pictures, decoding can begin at the first and shows what lies around it, none is
   /// damaged and none can be a single field, share its picture with others or be without one.
   bool frames_are_certain = false;
+  bool damaged = false; ///< Reading ended at damage.
 };
 /// Reads what is left in `demuxer` of `stream`. Throws Error{limit_exceeded, cancelled, io}.
 PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, const Control& control);
@@ -90,6 +91,11 @@ inline constexpr std::size_t frames_for_a_time = 8;
 /// How long a frame is shown that begins at `pts` with the next one at `next`; `told` where either is not
 /// known or they do not rise.
 std::int64_t shown_for(std::int64_t pts, std::int64_t next, std::int64_t told);
+/// How long the last frame is shown that begins at `pts`, where the container says that the stream ends at
+/// `end`; `told` where it does not, or rounds it to milliseconds.
+std::int64_t shown_until(std::int64_t pts, std::int64_t end, std::int64_t told, const Rational& time_base);
+/// Gives the packet of the last frame its duration by the end of the stream.
+void show_until(std::vector<PacketEntry>& packets, std::int64_t end, const Rational& time_base);
 /// When a frame of that duration begins whose end is at `next`; no_pts where either is not known.
 std::int64_t begin_before(std::int64_t next, std::int64_t duration);
 

@@ -30,12 +30,15 @@ void name_frames(IndexContent& content) {
 // distance (MKV), or that of the fields which a frame is made of.
 void measure_frames(std::vector<ShownFrame>& frames) {
   bool fields = frames.size() > 1; // The last frame, too, is shown for as long as both of its fields.
+  std::int64_t before = 0;
   for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
     const std::int64_t told = frames[i].duration;
     frames[i].duration = shown_for(frames[i].pts, frames[i + 1].pts, told);
     fields = fields && told > 0 && frames[i].duration / 2 == told && frames[i].duration % 2 == 0;
+    before = told;
   }
-  if (fields && frames.back().duration <= INT64_MAX / 2) frames.back().duration *= 2;
+  if (fields && frames.back().duration == before && frames.back().duration <= INT64_MAX / 2)
+    frames.back().duration *= 2;
 }
 
 std::shared_ptr<const StreamIndex> publish(int stream, Rational time_base,

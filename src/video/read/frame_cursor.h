@@ -58,6 +58,8 @@ public:
   std::int64_t position() const noexcept { return packets_.position() - (pending_ ? 1 : 0); }
   /// When the stream's first packet is decoded, once it was read; no_pts where it does not say.
   std::int64_t first_dts() const noexcept { return first_dts_; }
+  /// See PacketCursor::told_end().
+  std::int64_t told_end() const { return packets_.told_end(); }
   /// Every packet from the stream's first on was given since the decoder had no state.
   bool is_linear() const noexcept { return linear_; }
   /// Continues at the stream's first packet, with all state as after opening.

@@ -5,6 +5,7 @@
 #include <lanner/log.h>
 
 #include "base/check.h"
+#include "video/write/stream_facts.h"
 
 namespace lanner {
 
@@ -50,12 +51,19 @@ PacketList PacketCursor::read_list(const Control& control) {
   check(position_ == 0, ErrorCode::internal, "packets: the list is read from the stream's beginning");
   PacketList list = read_packets(*demuxer_, stream_.index, options_.limits, control);
   position_ = static_cast<std::int64_t>(list.packets.size());
+  damaged_ = list.damaged;
+  show_until(list.packets, told_end(), stream_.time_base);
   return list;
+}
+
+std::int64_t PacketCursor::told_end() const {
+  const bool whole = !damaged_ && demuxer_->damage().empty() && position_ >= stream_.frames;
+  return whole ? stream_facts(*demuxer_, stream_.index).end : no_pts;
 }
 
 std::optional<Packet> PacketCursor::stream_packet() {
   while (true) {
-    std::optional<Packet> packet = next_or_end(*demuxer_, raise_on_damage_);
+    std::optional<Packet> packet = next_or_end(*demuxer_, raise_on_damage_, damaged_);
     const std::string& damage = demuxer_->damage();
     check(packet || damage.empty() || !raise_on_damage_, ErrorCode::bad_data, "{}", damage);
     if (!packet || packet->stream == stream_.index) return packet;
@@ -70,6 +78,7 @@ std::optional<Packet> PacketCursor::next() {
 
 void PacketCursor::restart() {
   demuxer_ = new_demuxer();
+  damaged_ = false;
   position_ = 0;
   pending_.reset();
   lost_ = false;

@@ -29,6 +29,9 @@ public:
   /// Continues at packet `ordinal` of `table`. Seeks where the container finds the way, else reads up to it:
   /// forwards from here where it lies ahead. Throws IndexContradicted where the table is not this stream's.
   void go_to(std::int64_t ordinal, const PacketTable& table);
+  /// When the last picture is no longer shown, behind the last packet; no_pts where the container does not
+  /// say, or not all of it could be read.
+  std::int64_t told_end() const;
   /// All packets of the stream, before next() was called; this is the end then.
   PacketList read_list(const Control& control);
 
@@ -49,6 +52,7 @@ private:
   StreamInfo stream_;
   std::int64_t position_ = 0;
   std::optional<Packet> pending_; ///< The packet at position_, read already.
+  bool damaged_ = false;          ///< Reading ended at damage.
   bool lost_ = false;             ///< A seek was left in the middle: position_ means nothing.
   bool from_start_ = true;        ///< What was read came without a seek.
   bool seeks_fail_ = false;       ///< A seek has not found its packet: this container is read forwards.

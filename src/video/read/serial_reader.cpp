@@ -93,6 +93,9 @@ std::optional<Frame> SerialReader::next_unindexed(const FrameFinish& finish) {
   if (!timed || __builtin_add_overflow(frame->pts, frame->duration, &last_end_)) last_end_ = no_pts;
   if (waits_for_next_ && (!waiting_.empty() || wait_for_more()))
     frame->duration = shown_for(frame->pts, waiting_.front().pts, frame->duration);
+  else if (waits_for_next_ && !met_)
+    frame->duration =
+        shown_until(frame->pts, cursor_.told_end(), frame->duration, cursor_.stream().time_base);
   if (finish) finish(*frame);
   return frame;
 }

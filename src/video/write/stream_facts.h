@@ -15,6 +15,9 @@ struct StreamFacts {
   int chapters = 0;                            ///< Of the whole container.
   FieldOrder fields = FieldOrder::progressive; ///< Progressive also where nothing is said.
   HdrMetadata hdr;
+  /// When its last picture is no longer shown, in its ticks, where the container says that apart from its
+  /// packets (MP4, Matroska); else no_pts.
+  std::int64_t end = no_pts;
 };
 
 /// Throws Error{invalid_argument} for a demuxer of another module.

@@ -16,6 +16,7 @@
 #include "video/write/audio_output.h"
 #include "video/write/clip_times.h"
 #include "video/write/encoder_options.h"
+#include "video/write/last_picture.h"
 #include "video/write/resized.h"
 #include "video/write/stream_copier.h"
 
@@ -23,7 +24,7 @@ namespace lanner {
 
 namespace {
 
-bool keeps_display(std::string_view format) {
+bool is_mp4(std::string_view format) {
   return format == "mp4" || format == "mov" || format == "ipod";
 }
 
@@ -116,7 +117,7 @@ struct VideoWriter::State {
     if (copier)
       for (const auto& [key, value] : copier->stream_tags()) info.metadata.emplace(key, value);
     const bool turned = options.mirror || options.rotation != 0;
-    if (turned && keeps_display(muxer->format()))
+    if (turned && is_mp4(muxer->format()))
       info.mirror = options.mirror, info.rotation = options.rotation;
     else if (turned && paths.size() <= 1)
       tell(fmt::format("rotation by {:g} degrees is left out: {} cannot hold it", options.rotation,
@@ -162,6 +163,7 @@ struct VideoWriter::State {
 
   void encode_fitting(const Image& image, std::int64_t pts, std::int64_t duration) {
     if (first_pts == no_pts) first_pts = pts;
+    distance = frames > 0 ? pts - last_pts : 0;
     last_pts = pts;
     last_duration = duration;
     const std::int64_t begin = segment_ticks;
@@ -238,7 +240,14 @@ struct VideoWriter::State {
   }
 
   void end_encoder() {
-    send(nullptr, no_pts);
+    while (!encoder->send(nullptr)) drain();
+    std::optional<Packet> last;
+    while (std::optional<Packet> packet = encoder->receive()) {
+      if (last) write_packet(std::move(*last));
+      last = std::move(packet);
+    }
+    if (last) write_packet(std::move(*last), true);
+    tell_of_last_duration();
     if (options.packet) options.packet(nullptr, encoder->stream());
     encoder.reset();
     first_pts = no_pts;
@@ -252,19 +261,44 @@ struct VideoWriter::State {
   }
 
   void drain() {
-    while (std::optional<Packet> packet = encoder->receive()) {
-      packet->stream = stream;
-      if (muxer->format() == "webp") packet = with_last_duration(std::move(*packet), milliseconds());
-      const auto known = durations.find(packet->pts);
-      if (known != durations.end())
-        packet->duration = known->second;
-      else if (packet->duration <= 0)
-        packet->duration = step();
-      if (known != durations.end()) durations.erase(known);
-      if (options.packet) options.packet(&*packet, encoder->stream());
-      muxer->write(*packet);
-      begun = true;
-    }
+    while (std::optional<Packet> packet = encoder->receive()) write_packet(std::move(*packet));
+  }
+
+  /// `last`: in decoding order.
+  void write_packet(Packet packet, bool last = false) {
+    packet.stream = stream;
+    if (muxer->format() == "webp") packet = with_last_duration(std::move(packet), milliseconds());
+    const auto known = durations.find(packet.pts);
+    if (known != durations.end())
+      packet.duration = known->second;
+    else if (packet.duration <= 0)
+      packet.duration = step();
+    if (known != durations.end()) durations.erase(known);
+    if (!begun) shown = {first_pts - segment_ticks, packet.dts, no_pts};
+    shown.end = last_pts - segment_ticks + last_length();
+    if (last && is_mp4(muxer->format())) end_decoding_with(shown, packet);
+    if (options.packet) options.packet(&packet, encoder->stream());
+    muxer->write(packet);
+    begun = true;
+  }
+
+  /// Ticks for which the last picture is shown.
+  std::int64_t last_length() const { return last_duration > 0 ? last_duration : step(); }
+
+  /// Where it is longer than readers of the file will take it to be.
+  void tell_of_last_duration() {
+    constexpr double of_one = 0.1;
+    const bool one = distance == 0 && !is_steady(muxer->format());
+    const double length = seconds_of(last_duration, encoding.time_base);
+    const double usual = one ? of_one : seconds_of(distance > 0 ? distance : step(), encoding.time_base);
+    if (length <= 1.5 * usual || duration_told) return;
+    duration_told = true;
+    if (!tells_last_duration(muxer->format()))
+      tell(fmt::format("the duration of the last frame, {:.3f} s, is left out: {} cannot hold it", length,
+                       muxer->format()));
+    else if (frames == 1 && (muxer->format() == "apng" || muxer->format() == "webp"))
+      tell(fmt::format("the duration of the only frame, {:.3f} s, is left out: {} of one frame is a picture",
+                       length, muxer->format()));
   }
 
   /// From the first picture of the file to the end of the last one.
@@ -334,7 +368,7 @@ struct VideoWriter::State {
 
   double seconds() const {
     if (last_pts == no_pts) return 0;
-    return seconds_of(last_pts + (last_duration > 0 ? last_duration : step()), encoding.time_base);
+    return seconds_of(last_pts + last_length(), encoding.time_base);
   }
 
   SoleUse use{"VideoWriter"};
@@ -352,13 +386,15 @@ struct VideoWriter::State {
   int stream = 0;
   std::int64_t first_pts = no_pts; ///< Of the segment.
   std::int64_t last_pts = no_pts, last_duration = 0, next_pts = 0, frames = 0;
+  std::int64_t distance = 0;                      ///< From the picture before to the last one.
+  ShownSpan shown;                                ///< Of the segment.
   std::map<std::int64_t, std::int64_t> durations; ///< By pts, of the images that are being encoded.
   std::int64_t segment_ticks = 0;
   double segment_begin = 0; ///< Seconds.
   std::int64_t bytes_before = 0;
   std::int32_t changed_width = 0, changed_height = 0; ///< Of the pictures that are being fitted.
   bool begun = false;                                 ///< The file has a packet of video.
-  bool opacity_told = false;
+  bool opacity_told = false, duration_told = false;
   bool finished = false;
 };
 

@@ -10,6 +10,7 @@
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
+#include "video/ffmpeg/stream_end.h"
 #include "video/ffmpeg/write/av_demuxer.h"
 
 extern "C" {
@@ -118,6 +119,7 @@ StreamFacts facts_of(const AVFormatContext& context, const AVStream& stream) {
   facts.chapters = static_cast<int>(context.nb_chapters);
   facts.fields = field_order(*stream.codecpar);
   facts.hdr = hdr_of(stream);
+  facts.end = stream_end(context, stream);
   return facts;
 }
 
