@@ -19,6 +19,8 @@ using Tags = std::map<std::string, std::string>;
 constexpr std::int64_t most_ticks = std::int64_t{1} << 60;
 /// Packets that come so much too early are no new clock: containers round their timestamps.
 constexpr double jitter_seconds = 0.5;
+/// Of sound that comes too early: less is not noticed.
+constexpr double shortest_told_seconds = 0.025;
 
 /// Timestamps from a file may be any number.
 std::int64_t sum_of(std::int64_t a, std::int64_t b) {
@@ -77,8 +79,10 @@ void StreamCopier::choose(const Muxer& muxer) {
     const std::string why_not =
         other_video ? "one video stream is written" : muxer.refusal(*demuxer_, stream.index);
     if (why_not.empty()) {
-      streams_.push_back(
-          {.index = stream.index, .cover = facts.attached_picture, .subtitle = stream.kind == "subtitle"});
+      streams_.push_back({.index = stream.index,
+                          .cover = facts.attached_picture,
+                          .subtitle = stream.kind == "subtitle",
+                          .audio = stream.kind == "audio"});
       const std::string converted = muxer.converted_codec(*demuxer_, stream.index);
       if (note_ && !converted.empty())
         note_(fmt::format("stream {} ({} {}) is converted to {}: {} cannot hold it as it is", stream.index,
@@ -117,8 +121,13 @@ void StreamCopier::select_and_seek() {
 void StreamCopier::declare(Muxer& muxer, double origin) {
   const bool first = !chosen_;
   origin_ = origin;
+  format_ = muxer.format();
   if (first) choose(muxer);
-  for (Stream& stream : streams_) stream.target = muxer.copy_stream(*demuxer_, stream.index);
+  for (Stream& stream : streams_) {
+    stream.target = muxer.copy_stream(*demuxer_, stream.index);
+    stream.begun = false;
+    stream.early = 0;
+  }
   muxer.set_metadata(tags());
   const int chapters = stream_facts(*demuxer_, 0).chapters;
   if (!copied_.chapters || chapters == 0) return;
@@ -178,26 +187,66 @@ bool StreamCopier::belongs(const Stream& stream, Packet& packet) const {
   return true;
 }
 
+/// What an edit list, or the delay of an encoder, hides of the sound. MP4 and MOV can hide it again where it
+/// is the beginning; elsewhere it would be heard, so it is left out but for the packet that decoders need for
+/// the next one.
+bool StreamCopier::hides(Stream& stream, Packet& packet) const {
+  const bool mp4 = format_ == "mp4" || format_ == "mov" || format_ == "ipod";
+  if (!stream.audio || !packet.discard || (mp4 && !stream.heard)) {
+    stream.heard = stream.heard || !packet.discard;
+    return false;
+  }
+  stream.hidden = std::move(packet);
+  return true;
+}
+
+/// AVI has no times: each of its streams begins with the first picture.
+bool StreamCopier::begins(Stream& stream, const Packet& packet) const {
+  if (format_ != "avi" || !stream.audio || stream.begun) return true;
+  const Rational& base = time_base_of(packet);
+  const double time = seconds_of(packet.pts, base) - origin_, length = seconds_of(packet.duration, base);
+  if (time + length / 2 < 0) {
+    if (!packet.discard) stream.early += length;
+    return false;
+  }
+  stream.begun = true;
+  if (note_ && stream.early > length)
+    note_(fmt::format("stream {}: {:.3f} s of its sound are left out, before the first picture: avi holds no "
+                      "times",
+                      stream.index, stream.early));
+  if (note_ && time > std::max(length, shortest_told_seconds))
+    note_(fmt::format("stream {}: its sound begins {:.3f} s after the first picture and is heard so much too "
+                      "early: avi holds no times",
+                      stream.index, time));
+  return true;
+}
+
+void StreamCopier::take(Stream& stream, Packet packet) {
+  keep_growing(stream, packet);
+  if (!belongs(stream, packet) || !begins(stream, packet)) return;
+  const double time =
+      stream.cover ? -std::numeric_limits<double>::infinity() : seconds_of(packet.pts, time_base_of(packet));
+  waiting_.push_back({std::move(packet), time});
+}
+
 /// Reads on to a packet that is to be written; false at the end.
 bool StreamCopier::take_next() {
-  while (!waiting_ && !ended_) {
+  while (waiting_.empty() && !ended_) {
     std::optional<Packet> packet = demuxer_->next();
     ended_ = !packet;
     if (ended_) break;
     Stream* stream = stream_of(*packet);
-    if (!stream) continue;
-    keep_growing(*stream, *packet);
-    if (!belongs(*stream, *packet)) continue;
-    const Rational& base = demuxer_->streams()[static_cast<std::size_t>(packet->stream)].time_base;
-    waiting_time_ = stream->cover ? -std::numeric_limits<double>::infinity() : seconds_of(packet->pts, base);
-    waiting_ = std::move(packet);
+    if (!stream || hides(*stream, *packet)) continue;
+    if (std::optional<Packet> hidden = std::exchange(stream->hidden, std::nullopt))
+      take(*stream, std::move(*hidden));
+    take(*stream, std::move(*packet));
   }
-  return waiting_.has_value();
+  return !waiting_.empty();
 }
 
 void StreamCopier::write(Muxer& muxer) {
-  Packet packet = std::move(*waiting_);
-  waiting_.reset();
+  Packet packet = std::move(waiting_.front().packet);
+  waiting_.pop_front();
   const Stream* stream = stream_of(packet);
   const double ticks = origin_ / time_base_of(packet).to_double();
   check(std::abs(ticks) < static_cast<double>(most_ticks), ErrorCode::bad_data,
@@ -210,7 +259,7 @@ void StreamCopier::write(Muxer& muxer) {
 }
 
 void StreamCopier::write_until(Muxer& muxer, double seconds) {
-  while (take_next() && waiting_time_ - origin_ < seconds) write(muxer);
+  while (take_next() && waiting_.front().time - origin_ < seconds) write(muxer);
 }
 
 void StreamCopier::write_rest(Muxer& muxer) {

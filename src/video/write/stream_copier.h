@@ -2,8 +2,10 @@
 // Copies packets of a container into a file next to the pictures that are encoded for it.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <lanner/demuxer.h>
@@ -34,11 +36,15 @@ private:
   struct Stream {
     int index;          ///< In the demuxer.
     bool cover = false; ///< One picture without a time.
-    bool subtitle = false;
+    bool subtitle = false, audio = false;
     int target = -1;                          ///< In the muxer.
     std::int64_t last = no_pts, duration = 0; ///< Of the packet before: shifted decoding time, duration.
     std::int64_t shift = 0;                   ///< Added to times after the container's clock restarted.
     bool told = false;                        ///< A restart of its clock was noted.
+    bool heard = false;                       ///< A packet came that the container does not hide.
+    std::optional<Packet> hidden{};           ///< The last one in front of what is heard.
+    bool begun = false;                       ///< The file has a packet of it.
+    double early = 0;                         ///< Seconds that were left out in front of the first picture.
   };
   void choose(const Muxer& muxer);
   bool wanted(const StreamInfo& stream, bool attached_picture) const;
@@ -47,6 +53,9 @@ private:
   const Rational& time_base_of(const Packet& packet) const;
   Stream* stream_of(const Packet& packet);
   bool belongs(const Stream& stream, Packet& packet) const;
+  bool hides(Stream& stream, Packet& packet) const;
+  bool begins(Stream& stream, const Packet& packet) const;
+  void take(Stream& stream, Packet packet);
   void keep_growing(Stream& stream, Packet& packet);
   void write(Muxer& muxer);
 
@@ -56,8 +65,12 @@ private:
   std::vector<Stream> streams_;
   bool chosen_ = false, ended_ = false;
   double origin_ = 0;
-  std::optional<Packet> waiting_; ///< Read, not yet written.
-  double waiting_time_ = 0;       ///< On the container's clock, shifted.
+  std::string format_; ///< Of the muxer.
+  struct Waiting {
+    Packet packet;
+    double time; ///< On the container's clock, shifted.
+  };
+  std::deque<Waiting> waiting_; ///< Read, not yet written.
 };
 
 } // namespace lanner
