@@ -264,8 +264,8 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
           "width] or one "
           "dimension; or bytes of that format; for an encoder on a GPU also an object with a CUDA array "
           "interface, or a list of such, one for each plane\npts: time in ticks of the time base, which must "
-          "increase; default: one frame after the last one, at the fps of now; an error where that is less "
-          "than a "
+          "increase; default: one frame after the last one by the fps that holds now, which must be at least "
+          "a "
           "tick\nforce_idr: make it an IDR, at which decoding can "
           "begin\nemit_headers: write the parameter sets before it\nsei: its SEI messages (for AV1 metadata "
           "OBUs), each a type and a payload")
