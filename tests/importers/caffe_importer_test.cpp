@@ -91,7 +91,7 @@ TEST(Caffe, Activations) {
   EXPECT_EQ(on_row("Threshold", "threshold_param { threshold: 1 }"), "f32[1, 1, 1, 3](0, 0, 1)");
   EXPECT_EQ(on_row("Dropout"), "f32[1, 1, 1, 3](-1, 0, 2)");
   EXPECT_EQ(on_row("ArgMax", "argmax_param { axis: 3 }"), "f32[1, 1, 1, 1](2)");
-  EXPECT_EQ(on_row("ArgMax", "argmax_param { out_max_val: true }"), "f32[1, 2, 1](2, 2)");
+  EXPECT_EQ(on_row("ArgMax", "argmax_param { out_max_val: true }"), "f32[1, 2, 1, 1](2, 2)");
   EXPECT_EQ(on_row("Reduction", "reduction_param { operation: ASUM axis: 1 coeff: 2 }"), "f32[1](6)");
   EXPECT_EQ(on_row("Flatten"), "f32[1, 3](-1, 0, 2)");
   EXPECT_EQ(on_row("Reshape", "reshape_param { shape { dim: 3 dim: -1 } axis: 1 }"),
@@ -113,10 +113,37 @@ TEST(Caffe, ArgMaxTakesTheLastOfEquals) {
   };
   EXPECT_EQ(places("axis: 3"), "f32[1, 1, 1, 1](2)");
   EXPECT_EQ(places("axis: -1 top_k: 2"), "f32[1, 1, 1, 2](2, 0)");
-  EXPECT_EQ(places(""), "f32[1, 1, 1](2)");
-  EXPECT_EQ(places("top_k: 2"), "f32[1, 1, 2](2, 0)");
-  EXPECT_EQ(places("top_k: 3 out_max_val: true"), "f32[1, 2, 3](2, 0, 1, 5, 5, 1)");
+  EXPECT_EQ(places(""), "f32[1, 1, 1, 1](2)");
+  EXPECT_EQ(places("top_k: 2"), "f32[1, 1, 2, 1](2, 0)");
+  EXPECT_EQ(places("top_k: 3 out_max_val: true"), "f32[1, 2, 3, 1](2, 0, 1, 5, 5, 1)");
   EXPECT_EQ(places("axis: 3 top_k: 2 out_max_val: true"), "f32[1, 1, 1, 2](5, 5)");
+}
+
+/// ArgMax of an input with these sizes.
+std::string arg_max_of(const std::vector<std::int64_t>& sizes, const std::vector<float>& values,
+                       const std::string& parameters) {
+  std::string dims;
+  for (const std::int64_t size : sizes) dims += " dim: " + std::to_string(size);
+  return result(text_net(dims, text_layer("ArgMax", "argmax_param { " + parameters + " }")),
+                {f32s(values, Shape(sizes))});
+}
+
+// Caffe keeps the number of dims, of which it makes three at least.
+TEST(Caffe, ArgMaxWithoutAnAxisIsOverEachWholeItem) {
+  const std::vector<float> values{1, 9, 3, 4, 5, 2, 7, 8, 0, 6, -1, -2}; // two items of six
+  const auto top = [&](const std::vector<std::int64_t>& sizes) {
+    return arg_max_of(sizes, values, "top_k: 2");
+  };
+  EXPECT_EQ(top({2, 6}), "f32[2, 1, 2](1, 4, 1, 0)");
+  EXPECT_EQ(top({2, 3, 2}), "f32[2, 1, 2](1, 4, 1, 0)");
+  EXPECT_EQ(top({2, 1, 3, 2}), "f32[2, 1, 2, 1](1, 4, 1, 0)");
+  EXPECT_EQ(top({2, 1, 3, 2, 1}), "f32[2, 1, 2, 1, 1](1, 4, 1, 0)");
+  EXPECT_EQ(arg_max_of({2, 1, 3, 2}, values, "top_k: 2 out_max_val: true"),
+            "f32[2, 2, 2, 1](1, 4, 9, 5, 1, 0, 8, 7)");
+  EXPECT_EQ(arg_max_of({12}, values, ""), "f32[12, 1, 1](0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)");
+  EXPECT_EQ(arg_max_of({2, 1, 3, 2}, values, "axis: 2 top_k: 2"), "f32[2, 1, 2, 2](2, 0, 1, 1, 0, 0, 1, 1)");
+  EXPECT_EQ(arg_max_of({2, 1, 3, 2}, values, "axis: -2 top_k: 2 out_max_val: true"),
+            "f32[2, 1, 2, 2](5, 9, 3, 4, 7, 8, 0, 6)");
 }
 
 TEST(Caffe, TrainedNormalisation) {

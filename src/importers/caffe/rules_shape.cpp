@@ -150,17 +150,20 @@ std::pair<Value*, Value*> largest(RuleContext& context, Value* x, std::int64_t a
   return {as_reals(context, context.emit("sub", {last, top->output(1)})), top->output(0)};
 }
 
-/// Without an axis all dims but the first are flattened into one, and the output has a channel for indices
-/// and one for values.
+/// Without an axis all dims but the first are flattened into one, and the output [items, 1, top_k, 1, ...]
+/// has as many dims as the input, three at least, and a second channel for values where these are asked for.
 void arg_max(RuleContext& context) {
   const std::int64_t count = context.integer("top_k", 1);
   check(count >= 1, ErrorCode::bad_data, "top_k is {}, expected at least 1", count);
   const bool values = context.integer("out_max_val", 0) != 0, along = context.has_attribute("axis");
   Value* x = context.required(0);
+  const std::size_t rank = rank_of(context);
   if (!along) x = context.emit("reshape", {x, context.ints({0, -1})});
   const auto [places, tops] = largest(context, x, along ? axis_of(context, "axis", 1) : 1, count);
   if (along) return context.set_output(0, values ? tops : places);
-  const auto channel = [&](Value* value) { return context.emit("unsqueeze", {value, context.ints({1})}); };
+  std::vector<std::int64_t> added{1};
+  for (std::size_t d = 3; d < rank; ++d) added.push_back(static_cast<std::int64_t>(d));
+  const auto channel = [&](Value* value) { return context.emit("unsqueeze", {value, context.ints(added)}); };
   Value* indices = channel(places);
   context.set_output(
       0, values ? context.emit("concat", {indices, channel(tops)}, with("axis", std::int64_t{1})) : indices);
