@@ -1,7 +1,6 @@
 // reduce_log_sum and reduce_log_sum_exp become sums and elementwise nodes, where there are kernels for those
 // alone.
 
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "passes/passes.h"
 #include "passes/rewriting/reshape_target.h"
 #include "passes/rewriting/rewrite.h"
+#include "tensor/largest_finite.h"
 
 namespace lanner::passes {
 
@@ -38,13 +38,6 @@ std::optional<Type> kept_type(const Node& node) {
   if (given->empty()) dims.assign(dims.size(), Dim(1));
   for (const std::size_t axis : ops::resolve_axes(*given, dims.size())) dims[axis] = Dim(1);
   return type.with_dims(std::move(dims));
-}
-
-double largest_finite(DType type) {
-  if (type == DType::f16) return 65504;
-  if (type == DType::bf16) return 0x1.fep127;
-  if (type == DType::f64) return std::numeric_limits<double>::max();
-  return static_cast<double>(std::numeric_limits<float>::max());
 }
 
 /// The logarithm of the sum of e^(x - most), plus most: the largest x of each sum, in the finite range, so

@@ -1,11 +1,13 @@
 #include "importers/onnx/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <lanner/error.h>
 
 #include "base/check.h"
 #include "importers/onnx/rules.h"
+#include "tensor/largest_finite.h"
 
 namespace lanner::onnx {
 namespace {
@@ -77,11 +79,13 @@ std::int64_t head_count(RuleContext& context, const char* name) {
 }
 
 double lowest(DType type) {
-  return type == DType::f16 ? -65504.0 : -static_cast<double>(std::numeric_limits<float>::max());
+  return -largest_finite(type);
 }
 
 Value* bias_of(RuleContext& context, Value* mask, DType type, double filtered) {
-  return Emitter(context).where(mask, context.scalar(type, 0), context.scalar(type, filtered));
+  // Minus infinity in a whole row would make its softmax NaN.
+  const double finite = std::max(filtered, lowest(type));
+  return Emitter(context).where(mask, context.scalar(type, 0), context.scalar(type, finite));
 }
 
 Value* not_later(RuleContext& context, Value* keys, Value* queries) {

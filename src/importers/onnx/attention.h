@@ -32,7 +32,8 @@ Value* split_heads(RuleContext& context, Value* x, std::int64_t heads, std::stri
 /// An integer attribute that must be at least 1.
 std::int64_t head_count(RuleContext& context, const char* name);
 
-/// 0 where a boolean mask holds, else `filtered`.
+/// 0 where a boolean mask holds, else `filtered`, or the lowest finite number of the type where that is
+/// larger.
 Value* bias_of(RuleContext& context, Value* mask, DType type, double filtered);
 
 /// Lowest finite number of a type that attention is computed in.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from single_node import agree, by_lanner, by_onnxruntime, integers, model_of, random, refused
 
 BATCH, SEQUENCE, HEADS, SIZE = 2, 4, 2, 3
@@ -233,6 +233,36 @@ def test_packed_sequences():
     packed = np.stack([side.reshape(tokens, HEADS, SIZE) for side in sides], 2)
     together = {"q": packed, "k": None, "v": None, "b": None, "offsets": offsets, "ends": ends}
     agree("PackedMultiHeadAttention", together, {"num_heads": HEADS}, expected=expected)
+
+
+def in_type(element, inputs, attributes):
+    """Attention of several heads in an element type, between casts from and to f32."""
+    names = [f"{name}_cast" if array is not None and array.dtype == np.float32 else name if array is not None else "" for name, array in inputs.items()]
+    given = {name: array for name, array in inputs.items() if array is not None}
+    nodes = [helper.make_node("Cast", [name], [f"{name}_cast"], to=element) for name, array in given.items() if array.dtype == np.float32]
+    nodes.append(helper.make_node("MultiHeadAttention", names, ["z"], domain="com.microsoft", num_heads=HEADS, **attributes))
+    nodes.append(helper.make_node("Cast", ["z"], ["y"], to=TensorProto.FLOAT))
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in given.items()],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return by_lanner(helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString(), given)[0]
+
+
+@pytest.mark.parametrize("element", [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16])
+def test_queries_that_see_no_key_attend_to_all_of_them_alike(element):
+    """The lowest number of f32 is an infinity in types of 16 bits, whose softmax would be NaN."""
+    masked = heads_inputs(mask=np.array([[1] * 5, [0] * 5], np.int32))
+    all_masked = in_type(element, masked, {"mask_filter_value": float(np.finfo(np.float32).min)})
+    early = heads_inputs(keys=SEQUENCE - 1)  # the first query is before the first key
+    one_early = in_type(element, early, {"unidirectional": 1})
+    assert np.isfinite(all_masked).all() and np.isfinite(one_early).all()
+    if element != TensorProto.FLOAT16:  # whose lowest number does not swallow the scores that it is added to in f32
+        np.testing.assert_allclose(all_masked[1], np.repeat(masked["v"].mean(1)[1:], SEQUENCE, 0), atol=0.02)
+        np.testing.assert_allclose(one_early[:, 0], early["v"].mean(1), atol=0.02)
 
 
 def caches(rows, half):

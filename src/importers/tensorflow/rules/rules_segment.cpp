@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "importers/tensorflow/rules/rules.h"
+#include "tensor/largest_finite.h"
 
 namespace lanner::tensorflow {
 namespace {
@@ -39,14 +40,13 @@ Value* extreme_of(RuleContext& context, Value* x, bool largest) {
     return whole(std::int64_t{});
   case DType::u64:
     return whole(std::uint64_t{});
-  case DType::f32:
-    return whole(float{});
-  case DType::f64:
-    return whole(double{});
   case DType::f16:
-    return number_like(context, x, largest ? 65504 : -65504);
   case DType::bf16:
-    return number_like(context, x, largest ? 3.3895313892515355e38 : -3.3895313892515355e38);
+  case DType::f32:
+  case DType::f64: {
+    const double most = largest_finite(x->type.dtype());
+    return number_like(context, x, largest ? most : -most);
+  }
   default:
     fail(ErrorCode::bad_data, "segments of {}", to_string(x->type.dtype()));
   }
