@@ -119,8 +119,7 @@ void imputer(RuleContext& context) {
   Value* x = context.required(0);
   const bool reals = is_float(x->type.dtype());
   if (!reals) {
-    Value* replaced =
-        context.scalar(DType::i64, static_cast<double>(context.integer("replaced_value_int64", 0)));
+    Value* replaced = context.tensor(Tensor::scalar(context.integer("replaced_value_int64", 0)));
     Value* gone = context.emit("equal", {x, replaced});
     return context.set_output(
         0, context.emit("where", {gone, context.ints(context.integers("imputed_value_int64s")), x}));

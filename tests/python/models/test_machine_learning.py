@@ -34,6 +34,8 @@ def test_missing_values_are_imputed():
     agree("Imputer", {"x": x}, {"imputed_value_floats": [1.0, 2.0, 3.0], "replaced_value_float": float("nan")}, **ML)
     whole = np.array([[1, -1, 3], [-1, 5, 6]])
     agree("Imputer", {"x": whole}, {"imputed_value_int64s": [7, 8, 9], "replaced_value_int64": -1}, **ML)
+    large = np.array([[2**53, 2**53 + 1, 2**53 + 2]])  # apart by less than doubles are
+    agree("Imputer", {"x": large}, {"imputed_value_int64s": [7], "replaced_value_int64": 2**53 + 1}, rtol=0, atol=0, **ML)
 
 
 @pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX"])
