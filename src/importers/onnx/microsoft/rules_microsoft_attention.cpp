@@ -129,11 +129,14 @@ void quantized_attention(RuleContext& context) {
   const auto single = [&](Value* x) {
     return x && x->type.is_static() && x->type.shape().elements() == 1 ? emit.scalar_of(x) : x;
   };
-  Value* scale = emit.mul(emit.scalar_of(context.required(3)), single(context.required(4)));
+  // In f32: sums and products of scales would leave the range of f16.
+  const DType type = context.required(3)->type.dtype();
+  Value* scale = emit.mul(emit.cast(emit.scalar_of(context.required(3)), DType::f32),
+                          emit.cast(single(context.required(4)), DType::f32));
   Value* zero = context.has(6) ? emit.scalar_of(context.input(6)) : nullptr;
   Value* sums =
       emit("matmul_integer", {context.required(0), context.required(1), zero, single(context.input(7))});
-  Value* projection = emit.mul(emit.cast(sums, scale->type.dtype()), scale);
+  Value* projection = emit.cast(emit.mul(emit.cast(sums, DType::f32), scale), type);
   self_attention(context, emit.add_optional(projection, context.input(2)), context.input(8),
                  {context.input(5), nullptr, context.integer("unidirectional", 0) != 0});
 }

@@ -115,27 +115,29 @@ Value* spread(RuleContext& context, Value* scale) {
   return single ? whole(context, scale) : scale;
 }
 
-/// (a - zero point) (b - zero point) in floating point: the sums are exact in 32 bits.
-Value* real_product(RuleContext& context, std::vector<Value*> operands, Value* scale, Value* bias) {
+/// (a - zero point) (b - zero point) times both scales, plus the bias, in the scales' type. The sums, which
+/// are exact in 32 bits, and the product of the scales would leave the range of f16.
+Value* real_product(RuleContext& context, std::vector<Value*> operands, Value* a_scale, Value* b_scale,
+                    Value* bias) {
   Emitter emit(context);
   Value* sums = emit("matmul_integer", std::move(operands));
-  return emit.add_optional(emit.mul(emit.cast(sums, scale->type.dtype()), scale), bias);
+  Value* scale = emit.mul(emit.cast(a_scale, DType::f32), emit.cast(b_scale, DType::f32));
+  Value* product = emit.mul(emit.cast(sums, DType::f32), scale);
+  return emit.add_optional(emit.cast(product, b_scale->type.dtype()), bias);
 }
 
 void matmul_integer_to_float(RuleContext& context) {
-  Emitter emit(context);
-  Value* scale = emit.mul(whole(context, context.required(2)), spread(context, context.required(3)));
   std::vector<Value*> operands = {context.required(0), context.required(1), whole(context, context.input(4)),
                                   context.input(5)};
-  context.set_output(0, real_product(context, operands, scale, context.input(6)));
+  context.set_output(0, real_product(context, std::move(operands), whole(context, context.required(2)),
+                                     spread(context, context.required(3)), context.input(6)));
 }
 
 void dynamic_quantize_matmul(RuleContext& context) {
-  Emitter emit(context);
   const Node* a = context.emit_node("dynamic_quantize_linear", {context.required(0)}, {}, 3);
-  Value* scale = emit.mul(a->output(1), spread(context, context.required(2)));
   std::vector<Value*> operands = {a->output(0), context.required(1), a->output(2), context.input(3)};
-  context.set_output(0, real_product(context, operands, scale, context.input(4)));
+  context.set_output(0, real_product(context, std::move(operands), a->output(1),
+                                     spread(context, context.required(2)), context.input(4)));
 }
 
 /// Products of 16 bits are summed in 32 bits with wrap-around.
@@ -186,12 +188,17 @@ void gemm(RuleContext& context) {
   context.set_output(0, context.has(7) ? quantized(context, y, 7, stored(context, 0)) : y);
 }
 
-/// Without an axis, scale and zero point are per tensor.
+/// Without an axis, scale and zero point are per tensor by the documentation; ONNX Runtime reads a list as
+/// one along axis 1.
 void linear(RuleContext& context, std::string_view op) {
   std::vector<Value*> inputs = context.all_inputs();
   if (!context.has_attribute("axis"))
-    for (std::size_t i = 1; i < inputs.size(); ++i) inputs[i] = whole(context, inputs[i]);
-  context.set_output(0, context.emit(op, inputs, context.attributes(op)));
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+      if (inputs[i]) inputs[i] = spread(context, inputs[i]);
+  AttributeMap attributes = context.attributes(op);
+  // ONNX's operator divides in the type of the scale.
+  if (op == "quantize_linear") attributes.set("precision", DType::f32);
+  context.set_output(0, context.emit(op, inputs, std::move(attributes)));
 }
 
 void channels_last_max_pool(RuleContext& context) {
