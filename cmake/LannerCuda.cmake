@@ -66,6 +66,16 @@ function(lanner_fatbin variable source)
   set(${variable} "${fatbin}" PARENT_SCOPE)
 endfunction()
 
+# lanner_nvcc_release(<variable>): the release of nvcc as drivers number it, 13000 for 13.0.
+function(lanner_nvcc_release variable)
+  execute_process(COMMAND "${LANNER_NVCC}" --version OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT text MATCHES "release ([0-9]+)\\.([0-9]+)")
+    message(FATAL_ERROR "lanner: ${LANNER_NVCC} --version names no release: ${text}")
+  endif()
+  math(EXPR release "1000 * ${CMAKE_MATCH_1} + 10 * ${CMAKE_MATCH_2}")
+  set(${variable} "${release}" PARENT_SCOPE)
+endfunction()
+
 # lanner_embed_cuda(<target> <source.cu>...): gives the target the table declared in src/device/cuda/fatbin.h, with
 # one array lanner_fatbin_<stem> for each source. Without nvcc the table is empty.
 function(lanner_embed_cuda target)
@@ -74,7 +84,11 @@ function(lanner_embed_cuda target)
   set(arrays "")
   set(rows "")
   set(fatbins "")
+  set(release 0)
+  set(newest 0)
   if(NOT LANNER_CUDA STREQUAL "OFF" AND LANNER_NVCC)
+    lanner_nvcc_release(release)
+    list(GET LANNER_CUDA_ARCHITECTURES -1 newest)
     foreach(source IN LISTS ARGN)
       lanner_fatbin(fatbin "${source}")
       get_filename_component(stem "${source}" NAME_WE)

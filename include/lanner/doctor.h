@@ -37,7 +37,7 @@ struct MachineFacts {
   std::uint64_t cache_l1 = 0, cache_l2 = 0, cache_l3 = 0; ///< Data cache of one core, bytes.
   std::uint64_t memory_bytes = 0;
   std::vector<PartStatus> backends; ///< Backends that run networks, fastest first.
-  PartStatus driver;                ///< The CUDA driver.
+  PartStatus driver;                ///< The CUDA driver; not found where it is too old for this build.
   std::vector<GpuStatus> gpus;
   std::vector<PartStatus> gpu_libraries; ///< Libraries that networks on a GPU need; empty without a GPU.
   std::size_t cuda_kernels = 0;          ///< Kernels for GPUs in this build.
@@ -46,7 +46,7 @@ struct MachineFacts {
 };
 
 /// The device that `auto` means: the first GPU when its driver and the libraries that networks need are
-/// available, else the host.
+/// available, else the host. A driver that is too old for this build is a warning, once in a process.
 Device automatic_device();
 
 /// Adds folders that are searched for CUDA's libraries before the loader's own, for instance those of

@@ -17,6 +17,7 @@
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cudnn.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/needed_driver.h"
 #include "device/cuda/nvrtc.h"
 
 namespace lanner {
@@ -86,6 +87,9 @@ std::vector<const Backend*> backends_for(const Target& target, std::span<const s
 
 std::string isa_of(Device device) {
   if (device.is_host()) return cpu_features().to_string();
+  const std::string shortfall = cuda::driver_shortfall(device);
+  check(shortfall.empty(), ErrorCode::unsupported, "{}: {}, or use the device cpu", device.to_string(),
+        shortfall);
   return fmt::format("{} cudnn {} cublaslt {} nvrtc {}", cuda::Gpu::get(device).signature(),
                      cudnn::library_status().version, cublaslt::library_status().version,
                      cuda::nvrtc_status().version);

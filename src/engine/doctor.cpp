@@ -1,12 +1,14 @@
 #include <lanner/doctor.h>
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 #include <sys/sysinfo.h>
 
 #include <fmt/format.h>
 
+#include <lanner/log.h>
 #include <lanner/threads.h>
 
 #include "backends/backends.h"
@@ -15,11 +17,14 @@
 #include "device/cpu.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/fatbin.h"
+#include "device/cuda/needed_driver.h"
 #include "device/cuda/shared_library.h"
 #include "device/gpus.h"
 
 namespace lanner {
 namespace {
+
+constexpr Device first_gpu{DeviceKind::cuda, 0};
 
 std::string own_kernels() {
   if (cpu_features().has_avx512()) return "AVX-512";
@@ -40,16 +45,24 @@ void look_for_gpus(MachineFacts& facts) {
   const GpuList list = list_gpus();
   facts.driver = {"CUDA driver", !list.gpus.empty(), list.reason, {}};
   if (facts.driver.found) facts.driver.detail = fmt::format("CUDA {} by {}", list.version, list.path);
+  if (const std::string shortfall = cuda::driver_shortfall(first_gpu); !shortfall.empty()) {
+    facts.driver.found = false;
+    facts.driver.detail = fmt::format("{} ({})", shortfall, list.path);
+  }
   for (const Gpu& gpu : list.gpus) facts.gpus.push_back({gpu.name, gpu.memory_bytes, gpu.major, gpu.minor});
 }
 
 } // namespace
 
 Device automatic_device() {
+  if (cuda::driver_status().devices <= 0 || cuda::embedded_fatbins().empty()) return {};
+  if (const std::string shortfall = cuda::driver_shortfall(first_gpu); !shortfall.empty()) {
+    static std::once_flag told;
+    std::call_once(told, [&] { log_message(LogLevel::warning, "device auto is the CPU: " + shortfall); });
+    return {};
+  }
   const auto found = [](const BackendStatus& library) { return library.found; };
-  const bool usable = cuda::driver_status().devices > 0 && !cuda::embedded_fatbins().empty() &&
-                      std::ranges::all_of(gpu_library_statuses(), found);
-  return usable ? Device{DeviceKind::cuda, 0} : Device{};
+  return std::ranges::all_of(gpu_library_statuses(), found) ? first_gpu : Device{};
 }
 
 void add_library_folders(std::span<const std::filesystem::path> folders) {

@@ -2,9 +2,10 @@
 // A CUDA driver without a GPU: device memory is host memory, and work is done when it is queued. Every kernel
 // is computed: those of .cu files as compiled by the host's compiler, and NVRTC sources once they are
 // compiled the same way (emulated_gpu/). It records calls and fails the one that a test selects. Opened as
-// LANNER_CUDA_DRIVER. It lists LANNER_FAKE_GPUS devices, by default one, and refuses to mix objects or memory
-// of different devices: work for a stream that is not of the current context, events of other devices,
-// kernels and copies that access another device's memory.
+// LANNER_CUDA_DRIVER. It is of the CUDA version LANNER_FAKE_DRIVER_VERSION, by default 13000 for 13.0. It
+// lists LANNER_FAKE_GPUS devices, by default one, and refuses to mix objects or memory of different devices:
+// work for a stream that is not of the current context, events of other devices, kernels and copies that
+// access another device's memory.
 
 #include <cstddef>
 #include <functional>

@@ -62,13 +62,15 @@ std::vector<Row> video_rows(const VideoSupport& video) {
 
 std::vector<Row> gpu_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
+  const bool usable = facts.driver.found;
   if (facts.gpus.empty())
     rows.push_back({"none", "GPU", facts.driver.detail + "; networks run on the CPU (--device auto)"});
   else
-    rows.push_back({"ok", "driver", facts.driver.detail});
+    rows.push_back({usable ? "ok" : "MISSING", "driver",
+                    facts.driver.detail + (usable ? "" : "; networks run on the CPU (--device auto)")});
   for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
     const GpuStatus& gpu = facts.gpus[i];
-    rows.push_back({"ok", fmt::format("cuda:{}", i),
+    rows.push_back({usable ? "ok" : "none", fmt::format("cuda:{}", i),
                     fmt::format("{}, {}, compute capability {}.{}", gpu.name, bytes_text(gpu.memory_bytes),
                                 gpu.major, gpu.minor)});
   }

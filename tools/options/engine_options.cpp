@@ -133,7 +133,10 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
       options.given.has("tune_at_run") ? std::max(default_budget, least_run_budget) : default_budget;
   build.limits = given_limits();
   build.environment = environment_of(options);
-  options.given.apply(build, build_option_table(), options.prefix, build.limits);
+  {
+    const ShownWarnings warnings; // why the device auto is the CPU, for one
+    options.given.apply(build, build_option_table(), options.prefix, build.limits);
+  }
   build.control.cancel = interrupt_token();
   return build;
 }

@@ -127,12 +127,12 @@ PyEngine build(nb::handle model, const nb::args& others, const nb::kwargs& given
     // lanner.build() in Python takes it for those modules
     fail_type(fmt::format("dynamic_shapes: expected for a torch.nn.Module alone, got it for a {}",
                           nb::cast<std::string>(model.type().attr("__name__"))));
+  GatheredWarnings warnings; // of options too: why the device auto is the CPU
   take_build_options("build", given, build_keywords(), options, progress);
   Interruptible interruptible(std::move(progress));
   options.control = interruptible.control();
   const SourcePtr source = to_source(model, options.limits);
   const std::string folder = folder_of(model);
-  GatheredWarnings warnings;
   PyEngine engine(interruptible.run([&] { return Engine::build(source, options, folder); }));
   warnings.give();
   return engine;
@@ -141,11 +141,11 @@ PyEngine build(nb::handle model, const nb::args& others, const nb::kwargs& given
 PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keywords) {
   check_named("load", others, "threads=2");
   LoadOptions options;
+  GatheredWarnings warnings;
   take_keywords("load", keywords, load_keywords(), load_option_table(), options);
   Interruptible interruptible;
   options.control = interruptible.control();
   const SourcePtr source = to_source(plan, options.limits);
-  GatheredWarnings warnings;
   PyEngine engine(interruptible.run([&] { return Engine::load(source, options); }));
   warnings.give();
   return engine;

@@ -84,10 +84,10 @@ PyModel made(const char* function, const char* example, const nb::args& others, 
              Make make) {
   check_named(function, others, example);
   nb::object progress = nb::none();
+  GatheredWarnings warnings;
   tf::ConvertOptions options = convert_options(function, given, progress);
   Interruptible interruptible(std::move(progress));
   options.build.control = interruptible.control();
-  GatheredWarnings warnings;
   tf::Model model = make(interruptible, options);
   warnings.give();
   return PyModel(std::move(model));

@@ -17,4 +17,9 @@ struct Fatbin {
 /// All of them, by source path; none where the build had no nvcc. Written by cmake/LannerCuda.cmake.
 std::vector<Fatbin> embedded_fatbins();
 
+/// The CUDA release whose nvcc compiled them, as drivers number it: 13000 for 13.0. 0 where there are none.
+int fatbin_release();
+/// The newest compute capability (90) that they have machine code for; newer GPUs compile their PTX.
+int fatbin_capability();
+
 } // namespace lanner::cuda

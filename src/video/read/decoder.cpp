@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/needed_driver.h"
 #include "video/ffmpeg_module.h"
 #include "video/nvdec/decoder.h"
 
@@ -63,6 +64,11 @@ std::optional<Device> first_gpu(const StreamInfo& stream, const DecoderOptions& 
   for (int i = 0; i < status.devices; ++i) {
     const Device gpu{DeviceKind::cuda, static_cast<std::int16_t>(i)};
     if (options.gpu && gpu != *options.gpu) continue;
+    // Its frames are converted by kernels.
+    if (const std::string shortfall = cuda::driver_shortfall(gpu); !shortfall.empty()) {
+      reason = "auto: " + shortfall;
+      return std::nullopt;
+    }
     try {
       std::string kind;
       const std::string refused = nvdec::refusal(stream, options, gpu, kind);
