@@ -9,37 +9,33 @@
 
 #include "output/console.h"
 #include "output/eval_text.h"
+#include "output/paired_evaluation.h"
 
 namespace lanner::tool {
 namespace {
 
 constexpr std::int64_t longest_row = 65536;
 
-std::map<std::string, Tensor> outputs_of(const Engine& engine, Context& context, const std::string& input,
-                                         const Tensor& pictures, const Control& control) {
-  context.bind(input, pictures);
-  context.run({}, {control.cancel, {}});
-  std::map<std::string, Tensor> outputs;
-  for (const Binding& output : engine.outputs())
-    if (!output.sequence) outputs[output.name] = context.output(output.name).tensor;
-  return outputs;
+/// The engine as one of a pair; its context lives as long as the function.
+PairedNetwork network_of(const Engine& engine, const std::string& input, const Control& control) {
+  const auto context = std::make_shared<Context>(engine.create_context({.keep_results = true}));
+  return {engine, [=](const Tensor& pictures) {
+            context->bind(input, pictures);
+            context->run({}, {control.cancel, {}});
+            Outputs outputs;
+            for (const Binding& output : engine.outputs())
+              if (!output.sequence) outputs[output.name] = context->output(output.name).tensor;
+            return outputs;
+          }};
 }
 
-/// Answers of both engines, compared while the INT8 one is evaluated.
+/// How far the INT8 network's outputs are from FP32's.
 class Comparison {
 public:
-  Comparison(const Engine& fp32, const Engine& int8, std::string input, std::int64_t pictures)
-      : fp32_(fp32.create_context({.keep_results = true})),
-        int8_(int8.create_context({.keep_results = true})), engine_(int8), input_(std::move(input)),
-        left_(pictures) {}
+  explicit Comparison(const Engine& engine) : single_(engine.outputs().size() == 1) {}
 
-  std::map<std::string, Tensor> run(const Tensor& pictures, const Control& control) {
-    const auto expected = outputs_of(engine_, fp32_, input_, pictures, control);
-    auto got = outputs_of(engine_, int8_, input_, pictures, control);
-    const std::int64_t rows = std::min(pictures.shape()[0], left_);
-    left_ -= rows;
-    for (const auto& [name, tensor] : got) compare(expected.at(name), tensor, rows);
-    return got;
+  void add(const Outputs& expected, const Outputs& got, std::int64_t rows) {
+    for (const auto& [name, tensor] : got) add(expected.at(name), tensor, rows);
   }
 
   void finish(Int8Accuracy& accuracy) const {
@@ -49,7 +45,7 @@ public:
   }
 
 private:
-  void compare(const Tensor& expected, const Tensor& got, std::int64_t rows) {
+  void add(const Tensor& expected, const Tensor& got, std::int64_t rows) {
     if (!is_float(got.dtype())) return;
     const Tensor a = wide(expected), b = wide(got);
     const auto x = a.as<float>(), y = b.as<float>();
@@ -57,9 +53,9 @@ private:
       signal_ += static_cast<double>(x[i]) * x[i];
       noise_ += std::pow(static_cast<double>(x[i]) - y[i], 2);
     }
-    const std::int64_t width = rows > 0 && a.rank() >= 2 ? a.elements() / a.shape()[0] : 0;
+    const std::int64_t width = a.rank() >= 2 ? a.elements() / a.shape()[0] : 0;
     // A row of classes for each picture, whatever dims of 1 it has.
-    if (engine_.outputs().size() != 1 || width < 2 || width > longest_row || width != largest_dim(a)) return;
+    if (!single_ || width < 2 || width > longest_row || width != largest_dim(a)) return;
     for (std::int64_t row = 0; row < std::min(rows, a.shape()[0]); ++row) {
       const auto first = static_cast<std::size_t>(row * width), count = static_cast<std::size_t>(width);
       ++compared_;
@@ -80,10 +76,8 @@ private:
     return largest;
   }
 
-  Context fp32_, int8_;
-  const Engine& engine_;
-  std::string input_;
-  std::int64_t left_, compared_ = 0, agreed_ = 0;
+  bool single_; ///< One output only.
+  std::int64_t compared_ = 0, agreed_ = 0;
   double signal_ = 0, noise_ = 0;
 };
 
@@ -161,16 +155,15 @@ Int8Accuracy compare_with_fp32(const Int8Engines& engines, const Task& task, con
                                const EvaluateOptions& options) {
   const auto& [fp32, int8] = engines;
   Int8Accuracy result;
-  EvaluateOptions each = options;
-  Context plain = fp32.create_context({.keep_results = true});
-  each.run = [&, &fp32 = fp32](const Tensor& pictures) {
-    return outputs_of(fp32, plain, options.input, pictures, options.control);
-  };
-  result.fp32 = evaluate(fp32, task, data, each);
-  Comparison comparison(fp32, int8, options.input, static_cast<std::int64_t>(data.size()));
-  each.on_failed = [](const Error&) {}; // They were reported before.
-  each.run = [&](const Tensor& pictures) { return comparison.run(pictures, options.control); };
-  result.int8 = evaluate(int8, task, data, each);
+  Comparison comparison(int8);
+  PairedEvaluation both = evaluate_pair(
+      network_of(fp32, options.input, options.control), network_of(int8, options.input, options.control),
+      [&](const Outputs& expected, const Outputs& got, std::int64_t rows) {
+        comparison.add(expected, got, rows);
+      },
+      task, data, options);
+  result.fp32 = std::move(both.first);
+  result.int8 = std::move(both.second);
   comparison.finish(result);
   if (const auto found = int8.metadata().find("lanner.int8"); found != int8.metadata().end())
     result.decisions = parse_json(found->second);

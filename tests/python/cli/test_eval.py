@@ -475,6 +475,14 @@ def test_int8_is_measured_beside_fp32(int8_case):
     assert found["int8"]["int8_nodes"] == 1
 
 
+def test_pictures_that_cannot_be_read_are_not_compared_with_fp32(int8_case):
+    arguments, folder = int8_case
+    (folder / "data" / "red" / "broken.png").write_bytes(b"x")
+    done = command("eval", *arguments, "--precision", "int8", "--calibrate", folder / "samples")
+    assert "the same answer as FP32 for 5 of 5 pictures" in done.stdout
+    assert done.stderr.count("broken.png") == 1, done.stderr
+
+
 def test_nodes_that_stay_in_fp32_are_named_with_the_reason(int8_case):
     arguments, folder = int8_case
     name = succeed("calibrate", *arguments[:1], "--preset", "none", "--calibrate", folder / "samples").splitlines()[1].split('"')[1]
