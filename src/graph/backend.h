@@ -60,6 +60,8 @@ class Kernel {
 public:
   virtual ~Kernel() = default;
   virtual std::size_t workspace() const { return 0; } ///< Bytes, on the device that the kernel runs on.
+  /// Weights in memory of its own, beside the inputs of launches.
+  virtual std::vector<std::span<const std::byte>> own_weights() const { return {}; }
   /// Whether launch() only queues work on `launch.stream`, so that the stream may be recorded into a graph.
   /// Pointers are then to device memory; otherwise all values are on the host and the work is done at return.
   virtual bool on_stream() const { return false; }

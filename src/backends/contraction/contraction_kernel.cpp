@@ -137,6 +137,10 @@ public:
     return static_cast<std::size_t>(slots_) * static_cast<std::size_t>(slot_.total);
   }
 
+  std::vector<std::span<const std::byte>> own_weights() const override {
+    return {std::span<const std::byte>(copy_)};
+  }
+
   void launch(const Launch& launch) const override {
     const TaskShares shares(slots_, blocking_.tasks(groups_), scratch_of(launch, 0) + slot_.next,
                             slot_.total);

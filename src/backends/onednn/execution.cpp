@@ -152,6 +152,14 @@ void Execution::learn(Shares run, unsigned barriers_before) const {
   waits_.store(waited ? Waits::surely : Waits::never, std::memory_order_relaxed);
 }
 
+std::vector<std::span<const std::byte>> Execution::own_weights() const {
+  std::vector<std::span<const std::byte>> all;
+  for (const Argument& argument : arguments_)
+    if (argument.from == Argument::From::owned)
+      all.emplace_back(static_cast<const std::byte*>(argument.tensor.data()), argument.tensor.bytes());
+  return all;
+}
+
 void Execution::launch(const Launch& launch) const {
   const auto pointer = [&](const Argument& argument) -> void* {
     switch (argument.from) {

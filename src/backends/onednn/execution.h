@@ -34,6 +34,7 @@ public:
   ~Execution() override;
 
   std::size_t workspace() const override { return workspace_; }
+  std::vector<std::span<const std::byte>> own_weights() const override;
   void launch(const Launch& launch) const override;
 
 private:

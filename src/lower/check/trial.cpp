@@ -411,18 +411,20 @@ void Trial::record(const Arguments& given, int times) {
   recorded_times_ = times;
 }
 
-/// Without the time that the constants' removal takes, on all threads, which stay awake for it.
+/// Without the time that the weights' removal takes, on all threads, which stay awake for it.
 double Trial::timed_cold(const Arguments& given, int times) const {
   constexpr std::int64_t part = 64 << 10;
+  std::vector<std::span<const std::byte>> weights = kernel_->own_weights();
+  for (const Tensor& constant : held_)
+    if (constant.defined())
+      weights.emplace_back(static_cast<const std::byte*>(constant.data()), constant.bytes());
   std::chrono::duration<double> sum{};
   for (int i = 0; i < times; ++i) {
-    for (const Tensor& constant : held_)
-      if (constant.defined())
-        parallel_for(subject_.target.threads, 0, static_cast<std::int64_t>(constant.bytes()), part,
-                     [&](std::int64_t first, std::int64_t last) {
-                       evict_from_caches(static_cast<const std::byte*>(constant.data()) + first,
-                                         static_cast<std::uint64_t>(last - first));
-                     });
+    for (const std::span<const std::byte> block : weights)
+      parallel_for(subject_.target.threads, 0, static_cast<std::int64_t>(block.size()), part,
+                   [&](std::int64_t first, std::int64_t last) {
+                     evict_from_caches(block.data() + first, static_cast<std::uint64_t>(last - first));
+                   });
     const auto start = Clock::now();
     launch(given, true);
     sum += Clock::now() - start;
