@@ -8,6 +8,15 @@
 
 namespace lanner {
 
+inline constexpr std::int64_t cache_line = 64; ///< Bytes.
+
+constexpr std::int64_t quotient_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+constexpr std::int64_t rounded_up(std::int64_t a, std::int64_t b) {
+  return quotient_up(a, b) * b;
+}
+
 /// A block of sums: up to BlockFunctions::max_rows rows by `width` columns. Each step along the depth takes
 /// four bytes of each row and `unit` numbers of each column of the panel, which are neighbours. Sums of bf16
 /// are f32.
@@ -37,9 +46,8 @@ struct InnerRounding {
 /// - f32: clamped to [low, high], which NaN passes; they may overwrite the sums;
 /// - bf16: plus added, of bf16 too, where there is an added value, clamped likewise, rounded to the nearest;
 /// - i8, u8: rounded by `inner` where that is given, plus added * added_scale where there is an added value,
-/// rounded to the nearest integer, ties to
-///   even, plus zero, clamped to [least, most], which are of that type. Before `zero` they must be within
-///   rounding_bound.
+///   rounded to the nearest integer, ties to even, plus zero, clamped to [least, most], which are of that
+///   type. Before `zero` they must be within rounding_bound.
 /// Sums, multipliers and biases are padded to whole multiples of BlockFunctions::width.
 struct BlockFinish {
   std::int64_t rows, columns;

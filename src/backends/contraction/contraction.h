@@ -77,6 +77,7 @@ struct Contraction {
   bool depthwise() const { return conv && groups > 1 && groups == input[1] && groups == output[1]; }
   std::size_t channel_axis() const { return conv ? 1 : output.rank() - 1; }
   double operations() const;
+  bool has_signed_weights() const { return reals() || weights.dtype() == DType::i8; }
   /// Whether a column's weights have another zero point than 0.
   bool has_weight_zeros() const;
 };

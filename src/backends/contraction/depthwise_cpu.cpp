@@ -21,7 +21,7 @@ constexpr std::int64_t max_taps = 258;
 constexpr std::int64_t max_line_floats = 1 << 20;
 
 /// Floats that a thread's counter takes of its scratch memory, at its end: a cache line.
-constexpr std::int64_t counter_floats = 16;
+constexpr std::int64_t counter_floats = cache_line / static_cast<std::int64_t>(sizeof(float));
 
 /// A window over lines of floats.
 struct Lines {
@@ -87,7 +87,7 @@ private:
 };
 
 std::int64_t padded_channels(const Contraction& c, const BlockFunctions& functions) {
-  return (c.columns() + functions.width - 1) / functions.width * functions.width;
+  return rounded_up(c.columns(), functions.width);
 }
 
 DepthwiseKernel::DepthwiseKernel(const Contraction& c, const Preparation& p, int threads)
@@ -105,7 +105,7 @@ DepthwiseKernel::DepthwiseKernel(const Contraction& c, const Preparation& p, int
     bands_ = std::clamp<std::int64_t>(window_.positions[0] / least_lines, 1, (wanted + have - 1) / have);
   slots_ = static_cast<int>(std::min<std::int64_t>(threads, have * bands_));
   const std::int64_t floats = lines_.floats(width_) + (together_ * window_.positions[1] + 1) * width_;
-  slot_floats_ = (floats + 2 * counter_floats - 1) / counter_floats * counter_floats;
+  slot_floats_ = rounded_up(floats, counter_floats) + counter_floats;
   read_weights(c, p);
 }
 

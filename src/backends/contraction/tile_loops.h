@@ -57,7 +57,7 @@ inline void end_tiles(const TileState& saved) {
 template<bool bytes, bool two_rows, bool two_columns>
 void multiply_by_tiles(const BlockProduct& p) {
   const std::int64_t next_rows = tile_rows * p.row_bytes, sums_bytes = 4 * p.sums_stride;
-  constexpr std::int64_t step_bytes = 4 * tiles_width, panel_bytes = tile_steps * step_bytes, cache_line = 64;
+  constexpr std::int64_t step_bytes = 4 * tiles_width, panel_bytes = tile_steps * step_bytes;
   constexpr int into_l2 = 2;
   LANNER_LOAD_TILE("0", p.start, 0);
   if constexpr (two_columns) LANNER_LOAD_TILE("1", p.start + tile_columns, 0);

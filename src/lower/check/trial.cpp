@@ -4,10 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <exception>
-#include <latch>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -465,41 +462,6 @@ double Trial::grain() const {
 double Trial::launch() const {
   constexpr double at_most = 2e-5;
   return stream_ ? at_most : 0;
-}
-
-Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {
-  struct Finding {
-    Verdict verdict;
-    std::exception_ptr missing; ///< Why the run could not be made.
-  };
-  std::vector<Finding> found(trials.size());
-  std::latch start(static_cast<std::ptrdiff_t>(trials.size()));
-  const ThreadBounds bounds = thread_bounds();
-  const auto run = [&](std::size_t i) {
-    set_thread_bounds(bounds);
-    start.arrive_and_wait();
-    try {
-      found[i].verdict = trials[i]->repeat(runs);
-    } catch (const Error& error) {
-      const bool kernels = error.code() != ErrorCode::cancelled && error.code() != ErrorCode::out_of_memory &&
-                           error.code() != ErrorCode::limit_exceeded;
-      if (kernels)
-        found[i].verdict = {fmt::format("it fails: {}", error.message())};
-      else
-        found[i].missing = std::current_exception();
-    } catch (...) {
-      found[i].missing = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < trials.size(); ++i) threads.emplace_back(run, i);
-  }
-  for (const Finding& one : found)
-    if (!one.verdict.right()) return {fmt::format("while another context runs: {}", one.verdict.wrong)};
-  for (const Finding& one : found)
-    if (one.missing) std::rethrow_exception(one.missing);
-  return {};
 }
 
 } // namespace lanner
