@@ -183,6 +183,46 @@ TEST(ForeignNodes, DifferentModelsShareNoVariables) {
   EXPECT_NE(one, shared_name(folder / "two", 2));
 }
 
+/// y = x * before + after, where `before` reads v and then v is counted up by |x|, which waits for the read
+/// by a control edge of its own.
+std::string counted_between(bool by_reference) {
+  const std::string variable = by_reference ? "VariableV2" : "VarHandleOp";
+  const auto read = [&](const std::string& name, const std::vector<std::string>& inputs) {
+    return by_reference ? node({name, "Identity", inputs, {type("T", f32)}})
+                        : node({name, "ReadVariableOp", inputs, {type("dtype", f32)}});
+  };
+  const auto write = [&](const std::string& name, const std::string& op, const std::string& value) {
+    return by_reference ? node({name, op, {"v", value}, {type("T", f32)}})
+                        : node({name, op + "VariableOp", {"v", value}, {type("dtype", f32)}});
+  };
+  const saved_model_file::MetaGraphSpec spec{
+      {placeholder("x", f32, {2}), node({"v", variable, {}, {type("dtype", f32), text("shared_name", "")}}),
+       floats("v/lanner_value", {2}, {1, 1}), write("v/lanner_assign", "Assign", "v/lanner_value"),
+       read("before", {"v"}), node({"size", "Abs", {"x", "^before"}, {type("T", f32)}}),
+       write("count", "AssignAdd", "size"), read("after", {"v", "^count"}),
+       node({"product", "Mul", {"x", "before"}, {type("T", f32)}}),
+       node({"y", "Add", {"product", "after"}, {type("T", f32)}})},
+      {},
+      {{"serving_default", {{{"x", {"x:0", f32, {2}}}}, {{"y", {"y:0", f32, {2}}}}}}}};
+  return saved_model({spec});
+}
+
+TEST(ForeignNodes, AWriteWaitsForReadsThatItsValueWaitsFor) {
+  for (const bool by_reference : {false, true}) {
+    const tf::Model model = convert(counted_between(by_reference), plain());
+    EXPECT_EQ(node_named(model, "size").engine.empty(), false);
+    EXPECT_EQ(node_named(model, "after").engine, "") << "what it gives depends on when it runs";
+    const TemporaryFolder folder;
+    model.save(folder / "out");
+    const std::string bytes = bytes_of(folder / "out/saved_model.pb");
+    EXPECT_NE(bytes.find("^before"), std::string::npos) << by_reference;
+    EXPECT_NE(bytes.find("^count"), std::string::npos) << by_reference;
+    EXPECT_EQ(bytes.find("Snapshot") != std::string::npos, by_reference) << "a copy of the variable's memory";
+    EXPECT_EQ(bytes.find("v/") != bytes.find("v/lanner"), !by_reference)
+        << "without a name a variable of TensorFlow 1 is each import's own";
+  }
+}
+
 TEST(ForeignNodes, AConditionalThatWritesAVariableRunsThoughNothingReadsIt) {
   saved_model_file::MetaGraphSpec spec{
       {placeholder("x", f32, {2}), placeholder("p", boolean, {}),

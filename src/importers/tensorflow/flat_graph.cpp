@@ -205,6 +205,8 @@ public:
       : rules_(rules_for(options)), library_(library) {}
 
   Rule rule_of(const ImportNode& node) {
+    if (node.attributes.contains(reference_mark))
+      return [](RuleContext&) { fail(ErrorCode::unsupported, "it reads a variable that runs change"); };
     if (node.domain.empty())
       for (const std::string& input : node.inputs)
         if (const auto found = opaque_.find(input); found != opaque_.end())

@@ -263,6 +263,7 @@ ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableR
   const Effects effects = effects_of(record, results, library);
   NodeNames live;
   if (library) live = keep_for_tensorflow(record, ends, effects, initial, variables, *library);
+  mark_reference_readers(record, live);
   structure_dataflow(record.nodes, functions, References::Form::in_graph,
                      library ? &library->dataflow : nullptr);
   if (ends)

@@ -119,25 +119,52 @@ bool References::keeps_order(const ImportNode& node) const {
          node.op == "StatefulPartitionedCall" || touches_state(node);
 }
 
-/// Nodes that touch state and run before this one by its control edges, which may lead there by way of nodes
-/// that do not.
-std::vector<std::string> References::controls_of(const ImportNode& node,
-                                                 const std::set<std::string_view>& kept) const {
-  std::vector<std::string> found, waiting;
-  for (const std::string& input : node.inputs)
-    if (is_control(input)) waiting.push_back(input);
-  std::set<std::string, std::less<>> seen;
+void References::find_behind_controls(const std::vector<ImportNode>& nodes) {
+  std::map<std::string, std::vector<const ImportNode*>, std::less<>> readers;
+  std::vector<const ImportNode*> waiting;
+  for (const ImportNode& node : nodes) {
+    check_deadline();
+    if (keeps_order(node)) continue;
+    for (const std::string& input : node.inputs)
+      if (!is_control(input)) readers[node_of(input)].push_back(&node);
+    if (std::ranges::any_of(node.inputs, is_control)) waiting.push_back(&node);
+  }
   while (!waiting.empty()) {
     check_deadline();
-    const std::string name = node_of(std::string_view(waiting.back()).substr(is_control(waiting.back())));
+    const ImportNode* node = waiting.back();
     waiting.pop_back();
-    const auto before = nodes_.find(name);
-    if (before == nodes_.end() || !seen.insert(name).second) continue;
-    if (kept.contains(name) && keeps_order(*before->second)) {
-      count_bytes(sizeof(std::string) + name.size()); // a node between two others joins all pairs of them
-      found.push_back(name);
+    if (!behind_controls_.insert(node).second) continue;
+    if (const auto found = readers.find(node->name); found != readers.end())
+      waiting.insert(waiting.end(), found->second.begin(), found->second.end());
+  }
+}
+
+/// Nodes that touch state and run before this one by control edges, of its own or of what it reads, which may
+/// lead there by way of nodes that do not.
+std::vector<std::string> References::controls_of(const ImportNode& node,
+                                                 const std::set<std::string_view>& kept) const {
+  std::vector<std::string> found;
+  std::vector<std::pair<const ImportNode*, bool>> waiting; // and whether a control edge leads there
+  const auto add = [&](const ImportNode& behind, bool controlled) {
+    for (const std::string& input : behind.inputs) {
+      const bool control = controlled || is_control(input);
+      const auto before = nodes_.find(node_of(std::string_view(input).substr(is_control(input))));
+      if (before != nodes_.end() && (control || behind_controls_.contains(before->second)))
+        waiting.emplace_back(before->second, control);
+    }
+  };
+  add(node, false);
+  std::set<std::pair<const ImportNode*, bool>> seen;
+  while (!waiting.empty()) {
+    check_deadline();
+    const auto [before, controlled] = waiting.back();
+    waiting.pop_back();
+    if (seen.contains({before, true}) || !seen.emplace(before, controlled).second) continue;
+    if (controlled && kept.contains(before->name) && keeps_order(*before)) {
+      count_bytes(sizeof(std::string) + before->name.size()); // a node between two others joins all pairs
+      found.push_back(before->name);
     } else {
-      waiting.insert(waiting.end(), before->second->inputs.begin(), before->second->inputs.end());
+      add(*before, controlled);
     }
   }
   return found;
@@ -146,6 +173,7 @@ std::vector<std::string> References::controls_of(const ImportNode& node,
 std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
                                              std::vector<std::string> results) {
   for (const ImportNode& node : nodes) nodes_.emplace(node.name, &node);
+  find_behind_controls(nodes);
   const std::set<std::string_view> kept = needed(nodes_, results);
   std::map<std::string, std::set<std::int64_t>, std::less<>> used;
   const auto use = [&](std::string& reference) {
@@ -181,6 +209,7 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   }
   call_functions(made);
   nodes_.clear();
+  behind_controls_.clear();
   unknown_.clear();
   nodes = std::move(made);
   return results;

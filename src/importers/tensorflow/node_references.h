@@ -44,11 +44,14 @@ private:
   std::string resolved(const std::string& reference);
   bool keeps_order(const ImportNode& node) const;
   std::vector<std::string> controls_of(const ImportNode& node, const std::set<std::string_view>& kept) const;
+  void find_behind_controls(const std::vector<ImportNode>& nodes);
   void call_functions(std::vector<ImportNode>& nodes) const;
 
   const FunctionOutputs& functions_;
   Form form_;
   std::map<std::string, const ImportNode*, std::less<>> nodes_;
+  /// Nodes that touch no state and that wait for control edges, their own or of what they read.
+  std::set<const ImportNode*> behind_controls_;
   /// By node of an operator that nothing describes: the name by which its results are read, which is one.
   std::map<std::string, std::string, std::less<>> unknown_;
 };

@@ -12,6 +12,12 @@ namespace {
 
 using Nodes = std::map<std::string_view, const ImportNode*>;
 
+/// Whether a node that is given a reference to a variable as its first input gives one too.
+bool gives_reference(const ImportNode& node) {
+  const bool by_handle = node.op.ends_with("VariableOp") || node.op.starts_with("Resource");
+  return (writes_variable(node) && !by_handle) || node.op.starts_with("Ref");
+}
+
 /// The node that a reference names, a control edge's too.
 std::string source_of(std::string reference) {
   if (reference.starts_with('^')) reference.erase(0, 1);
@@ -222,8 +228,12 @@ bool is_variable(const ImportNode& node) {
 }
 
 bool writes_variable(const ImportNode& node) {
+  static const NodeNames scattering{"ScatterAdd",   "ScatterDiv",      "ScatterMax",   "ScatterMin",
+                                    "ScatterMul",   "ScatterNdAdd",    "ScatterNdMax", "ScatterNdMin",
+                                    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",   "ScatterUpdate"};
   return node.op.starts_with("Assign") || node.op.starts_with("ResourceApply") ||
-         node.op.starts_with("ResourceScatter") || node.op.starts_with("Apply");
+         node.op.starts_with("ResourceScatter") || node.op.starts_with("Apply") ||
+         scattering.contains(node.op);
 }
 
 bool initialises_table(const ImportNode& node) {
@@ -238,7 +248,7 @@ bool reads_variable(const ImportNode& node) {
 
 bool touches_state(const ImportNode& node) {
   return writes_variable(node) || reads_variable(node) || node.op.starts_with("LookupTable") ||
-         calls_with_state(node) ||
+         calls_with_state(node) || node.attributes.contains(reference_mark) ||
          (is_foreign(node) && (only_acts(node) || node.attributes.contains(stateful_attribute)));
 }
 
@@ -252,6 +262,32 @@ std::vector<std::string> called_functions(const ImportNode& node) {
   }
   if (called.size() > 1) called.erase(called.begin());
   return called;
+}
+
+void mark_reference_readers(GraphRecord& graph, const NodeNames& live) {
+  std::map<std::string, std::vector<ImportNode*>, std::less<>> readers;
+  std::vector<std::string> waiting;
+  for (ImportNode& node : graph.nodes) {
+    if (is_variable(node) && node.op != "VarHandleOp" && live.contains(node.name))
+      waiting.push_back(node.name);
+    for (const std::string& input : node.inputs)
+      if (!input.starts_with('^')) readers[node_of(input)].push_back(&node);
+  }
+  NodeNames seen;
+  while (!waiting.empty()) {
+    check_deadline();
+    const std::string name = std::move(waiting.back());
+    waiting.pop_back();
+    const auto found = readers.find(name);
+    if (found == readers.end() || !seen.insert(name).second) continue;
+    for (ImportNode* node : found->second) {
+      if (gives_reference(*node)) {
+        if (node_of(node->inputs[0]) == name) waiting.push_back(node->name);
+      } else {
+        node->attributes.emplace(reference_mark, ImportAttribute{std::int64_t{1}, {}, 0});
+      }
+    }
+  }
 }
 
 NodeNames dependencies(const std::vector<ImportNode>& nodes, std::vector<std::string> references) {

@@ -16,6 +16,10 @@ inline constexpr const char* stateful_attribute = "_lanner_stateful";
 
 using NodeNames = std::set<std::string, std::less<>>;
 
+/// Attribute of a node that reads a variable of TensorFlow 1 by reference: what it gives depends on when it
+/// runs.
+inline constexpr const char* reference_mark = "_lanner_reads_reference";
+
 /// Operators that write a variable.
 bool writes_variable(const ImportNode& node);
 
@@ -38,6 +42,9 @@ Effects effects_of(const GraphRecord& graph, const std::vector<std::string>& res
 
 /// Variables of the graph that a run may write: `kept` names nodes that run.
 NodeNames written_variables(const GraphRecord& graph, const NodeNames& kept);
+
+/// Marks the nodes that read variables of the graph, of those in `live`, by reference.
+void mark_reference_readers(GraphRecord& graph, const NodeNames& live);
 
 /// Nodes on which others depend, by control edges too; these included.
 NodeNames dependencies(const std::vector<ImportNode>& nodes, std::vector<std::string> references);

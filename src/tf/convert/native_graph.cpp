@@ -27,6 +27,8 @@ using tensorflow::attribute_of;
 using tensorflow::node_of;
 
 constexpr std::int64_t resource_type = 20;
+constexpr DataType no_type{}; // of a node without results
+constexpr const char* initial_signature = "__saved_model_init_op";
 constexpr std::size_t longest_shown = 200;
 
 /// Whether a node is a conditional or loop that was made of control flow of TensorFlow 1.
@@ -40,6 +42,15 @@ bool is_dataflow(const ImportNode& node) {
 /// Operators that read a variable's tensor, and can be written without its handle.
 bool reads_tensor(const ImportNode& node) {
   return node.op == "ReadVariableOp" || node.op == "ResourceGather" || node.op == "ResourceGatherNd";
+}
+
+/// Whether a node gives the value of a variable of TensorFlow 1. What Identity gives is the variable's
+/// memory, which an engine, as it waits for all its inputs, would read after later writes.
+bool reads_reference(const ImportNode& node) {
+  constexpr std::int64_t text = 7;
+  const auto* type = attribute_of<std::int64_t>(node, "T");
+  return node.op == "Identity" && node.attributes.contains(tensorflow::reference_mark) && type &&
+         *type != text;
 }
 
 bool passes_handle(const ImportNode& node) {
@@ -109,7 +120,12 @@ void NativeGraph::write(NodeRecord record) {
   if (tensorflow::is_variable(record.op)) { // one process has one variable of a name, whatever model it is of
     AttrValue& given = record.attributes.emplace("shared_name", std::string()).first->second;
     const auto* shared = std::get_if<std::string>(&given);
-    given = fmt::format("{}/{}", shared && !shared->empty() ? *shared : record.name, content_hash());
+    const bool named = shared && !shared->empty();
+    // Without a name a variable of TensorFlow 1 is its node's alone: each import of the graph has its own.
+    if (!named && record.op != "VarHandleOp" && library_.assets.empty())
+      has_unnamed_ = true;
+    else
+      given = fmt::format("{}/{}", named ? *shared : record.name, content_hash());
   }
   meta_.graph.nodes.push_back(std::move(record));
 }
@@ -144,6 +160,7 @@ void NativeGraph::add_node(const ImportNode& node) {
   const bool foreign = division_.trial.reasons.contains(node.name);
   NodeRecord record = record_of(node, foreign);
   if (reads_tensor(node) && !node.inputs.empty() && variable_behind(node.inputs[0])) read_constants(record);
+  if (reads_reference(node)) record.op = "Snapshot";
   if (const auto* back = attribute_of<std::vector<std::string>>(node, tensorflow::back_edges)) {
     for (const std::string& input : *back) record.inputs.push_back(outer_reference(input, false));
   }
@@ -280,6 +297,13 @@ void NativeGraph::add_initial() {
   for (const std::string& name : initialisers_) all.inputs.push_back("^" + name);
   write(std::move(all));
   meta_.collections["saved_model_main_op"] = node_collection("lanner_initial");
+  if (!has_unnamed_) return;
+  // By the collection TensorFlow runs the node of a graph's first import, by a signature each import's. Where
+  // the node needs paths of assets it takes no signature.
+  SignatureRecord signature;
+  signature.outputs[initial_signature] = {"lanner_initial", no_type, {}};
+  signature.method = {};
+  meta_.signatures[initial_signature] = std::move(signature);
 }
 
 } // namespace lanner::tf

@@ -53,6 +53,7 @@ private:
   Names dataflow_, written_, functions_, handles_;
   std::vector<std::string> initialisers_;
   std::string content_hash_; ///< Empty: not made yet.
+  bool has_unnamed_ = false; ///< Whether a variable is written that has no name to share it by.
 };
 
 } // namespace lanner::tf

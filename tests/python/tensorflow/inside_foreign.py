@@ -239,6 +239,88 @@ def case_two_models_of_equal_names_in_one_process(folder):
             same({k: v.numpy() for k, v in got.items()}, {k: v.numpy() for k, v in expected.items()})
 
 
+def counted(first, second, x):
+    """Answers of two loads of one model: twice by the first, then by the second, then by the first again."""
+    return [next(iter(model(x).values())) for model in (first, first, second, first)]
+
+
+def in_session(folder, session=None, scope=""):
+    """The model by TensorFlow 1, in a session of its own or in this one under a scope."""
+    session = session or v1.Session(graph=tf.Graph())
+    with session.graph.as_default():
+        loaded = v1.saved_model.load(session, ["serve"], str(folder), import_scope=scope).signature_def["serving_default"]
+
+    def named(info):
+        return info.name if not scope or info.name.startswith(f"{scope}/") else f"{scope}/{info.name}"
+
+    (given,), outputs = map(named, loaded.inputs.values()), {name: named(info) for name, info in loaded.outputs.items()}
+    return lambda x: session.run(outputs, {given: x})
+
+
+def pairs_of_loads(folder):
+    yield "loaded", signature(folder), signature(folder)
+    yield "in sessions", in_session(folder), in_session(folder)
+    session = v1.Session(graph=tf.Graph())
+    yield "in one session", in_session(folder, session, "first"), in_session(folder, session, "second")
+
+
+def early_counter(folder, resource):
+    """A model of TensorFlow 1 that counts in a variable, by handle or by reference, and gives it after it was written and, where
+    that is defined, before: what is read by reference is the variable's memory, in which TensorFlow may find later values."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        total = v1.get_variable("sum", [], initializer=v1.zeros_initializer(), use_resource=resource)
+        weights = v1.get_variable("w", [4, 4], initializer=v1.random_normal_initializer(seed=1), use_resource=resource)
+        before = tf.identity(total.read_value())
+        with tf.control_dependencies([before]):
+            added = v1.assign_add(total, tf.reduce_sum(tf.abs(x)))
+        with tf.control_dependencies([added]):
+            after = tf.identity(total.read_value())
+        y = tf.nn.relu(tf.matmul(x, weights)) * 3 + 1 + after + (before * 100 if resource else 0)
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y})
+
+
+def case_each_load_of_a_model_has_the_variables_that_tensorflow_gives_it(folder):
+    x = numbers(3, 4)
+    for module in (Counter(), LateBranches()):
+        tf.saved_model.save(module, folder / type(module).__name__ / "original", signatures=module.serve)
+    for name, resource in (("by_handle", True), ("by_reference", False)):
+        early_counter(folder / name / "original", resource)
+    for place in sorted(folder.iterdir()):
+        support.converted(place / "original", place / "converted")
+        loads = zip(pairs_of_loads(place / "converted"), pairs_of_loads(place / "original"), strict=True)
+        for (way, *converted), (_, *original) in loads:
+            expected = counted(*original, x)
+            for number, (got, answer) in enumerate(zip(counted(*converted, x), expected, strict=True)):
+                assert np.allclose(got, answer, rtol=1e-4, atol=1e-4), (place.name, way, number, got, answer)
+            assert np.abs(expected[1] - expected[0]).max() > 1e-3, (place.name, way)
+            if way != "in one session":  # where TensorFlow shares variables that have handles
+                close(expected[2], expected[0])
+
+
+def case_reads_of_a_variable_by_reference_give_what_it_was(folder):
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        total = v1.get_variable("sum", [4], initializer=v1.ones_initializer(), use_resource=False)
+        before = tf.identity(total.read_value())
+        with tf.control_dependencies([before]):
+            added = v1.assign_add(total, tf.reduce_sum(tf.abs(x), 0))
+            scattered = v1.scatter_add(total, [0], tf.constant([7.0]) + added[:1] * 0)
+        with tf.control_dependencies([scattered]):
+            y = tf.nn.relu(x * before) * 3 + 1
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(folder / "original"), {"x": x}, {"y": y, "after": total.read_value() * 2 + 0})
+    model = support.converted(folder / "original", folder / "converted")
+    assert natives(model) >= {"VariableV2", "AssignAdd", "ScatterAdd"}, natives(model)
+    x = np.abs(numbers(3, 4))
+    for load in (signature, in_session):
+        run, total = load(folder / "converted"), np.ones(4, np.float32)
+        for _ in range(3):
+            close(run(x)["y"], x * total * 3 + 1)
+            total += x.sum(0) + np.float32([7, 0, 0, 0])
+
+
 def case_control_flow_with_an_operator_without_a_rule(folder):
     module = Loops(lambda v: tf.math.lgamma(tf.abs(v) + 1.0))
     model = answers(module, folder, *({"x": numbers(2, 4), "n": np.int32(n)} for n in (3, 0)))

@@ -36,7 +36,7 @@ class EngineSettings:
 
 def signature_of(meta_graph: Any) -> Any:
     """The signature of a converted model, which has one."""
-    (signature,) = meta_graph.signature_def.values()
+    (signature,) = (one for name, one in meta_graph.signature_def.items() if not name.startswith("__saved_model_"))
     return signature
 
 
