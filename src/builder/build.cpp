@@ -35,6 +35,7 @@
 #include "ops/table/table.h"
 #include "passes/int8/int8_nodes.h"
 #include "passes/int8/widen_halves.h"
+#include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "program/lowered/precision.h"
 #include "program/memory/placement.h"
@@ -281,6 +282,8 @@ Canonical canonical_form(const SourcePtr& model, const BuildOptions& options,
     log_message(LogLevel::info,
                 fmt::format("{}: FP16 and BF16 values are FP32, from which INT8 starts", graph->name));
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
+  if (const auto narrow = narrowest_half(options.precision); narrow && options.stop_after.empty())
+    passes::bound_masks(*graph, *narrow);
   give_back_freed_memory();
   for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
   for (const auto& [key, value] : options.metadata) {

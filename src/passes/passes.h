@@ -18,4 +18,7 @@ bool decompose_reductions(Graph& graph);
 /// The same for CPUs, whose kernels hold the dequantize_linear of their operands.
 bool separate_dequantize(Graph& graph);
 
+/// Not a canonical pass: for builds that may store values in this type, f16 or bf16.
+bool bound_masks(Graph& graph, DType narrow);
+
 } // namespace lanner::passes

@@ -121,6 +121,14 @@ void check_pins(const Graph& graph, const Precision& precision) {
     check_answered(graph, pin.pattern, fmt::format("pin '{}={}'", pin.pattern, precision_name(pin.type)));
 }
 
+std::optional<DType> narrowest_half(const Precision& precision) {
+  for (const DType type : {DType::f16, DType::bf16}) {
+    const bool pinned = std::ranges::count(precision.pins, type, &PrecisionPin::type) > 0;
+    if (pinned || precision.types.contains(type)) return type;
+  }
+  return std::nullopt;
+}
+
 std::optional<Target> target_for(std::span<const Node* const> nodes, const Target& target) {
   const std::optional<Device> device = placed_on(nodes, target);
   if (!device) return std::nullopt;

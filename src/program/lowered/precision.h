@@ -18,6 +18,9 @@ void check_precision(const Precision& precision);
 /// Throws Error{invalid_argument} for a pin that matches no node of the graph, regions included.
 void check_pins(const Graph& graph, const Precision& precision);
 
+/// The type with the smallest range of f16 and bf16 that the policy allows or a pin names.
+std::optional<DType> narrowest_half(const Precision& precision);
+
 /// `target` restricted to these nodes where they run as one: a pin leaves only its type, and the device is
 /// that of their placement. Nothing where their pins or placements differ.
 std::optional<Target> target_for(std::span<const Node* const> nodes, const Target& target);
