@@ -24,7 +24,7 @@ bool is_one_of(const Node& node, std::initializer_list<std::string_view> kinds) 
   return std::ranges::find(kinds, node.kind()) != kinds.end();
 }
 
-bool moves_first(const Node& node) {
+bool moves(const Node& node) {
   return node.op().view || pattern_of(node) == Pattern::movement;
 }
 
@@ -38,7 +38,8 @@ public:
   /// were cast, and sums and products of those. Times a mask's value they give 0 or another mask's value.
   bool whole(const Value* value, int depth = 0) {
     if (!value || !value->type.is_tensor() || depth > deepest) return false;
-    if (!is_float(value->type.dtype())) return true;
+    const DType type = value->type.dtype();
+    if (!is_float(type)) return is_integer(type) || type == DType::boolean;
     const auto [found, added] = whole_.emplace(value, false);
     if (added) found->second = computes_whole(*value, depth);
     return whole_.at(value);
@@ -63,21 +64,19 @@ private:
       return numbers && std::ranges::all_of(*numbers, is_whole);
     }
     const Node* node = value.producer();
-    if (!node) return false;
-    if (moves_first(*node)) return whole(node->input(0), depth + 1);
-    const bool sum = is_one_of(*node, {"add", "sub", "mul", "min", "max", "neg"});
-    return sum &&
-           std::ranges::all_of(node->inputs(), [&](const Value* each) { return whole(each, depth + 1); });
+    if (!node || !(moves(*node) || is_one_of(*node, {"add", "sub", "mul", "min", "max", "neg"})))
+      return false;
+    return std::ranges::all_of(node->inputs(),
+                               [&](const Value* each) { return !each || whole(each, depth + 1); });
   }
 
   bool masks(const Value& value, const Use& use, int depth) {
     const Node& node = *use.node;
     if (is_one_of(node, {"softmax", "log_softmax"})) return true;
     if (node.kind() == "attention") return use.index == 3; // added to its scores
-    bool leads = is_one_of(node, {"add", "sub", "min", "max"});
+    bool leads = moves(node) || is_one_of(node, {"add", "sub", "min", "max"});
     if (node.kind() == "mul") leads = whole(node.input(1 - use.index)) && node.input(1 - use.index) != &value;
-    if (node.kind() == "where") leads = use.index > 0;
-    if (moves_first(node)) leads = use.index == 0 && is_float(node.output()->type.dtype());
+    leads = leads && node.outputs().size() == 1 && is_float(node.output()->type.dtype());
     return leads && ends_in_softmax(*node.output(), depth);
   }
 

@@ -45,7 +45,7 @@ const BlockFunctions* int8_tile_functions() {
 
 const BlockFunctions* bf16_tile_functions() {
   const CpuFeatures& cpu = cpu_features();
-  return cpu.has_avx512() && cpu.amx_bf16 ? &bf16_tiles_avx512() : nullptr;
+  return cpu.has_avx512() && cpu.amx_bf16 && cpu.avx512_bf16 ? &bf16_tiles_avx512() : nullptr;
 }
 
 } // namespace lanner

@@ -23,9 +23,14 @@ constexpr std::int64_t rounded_up(std::int64_t a, std::int64_t b) {
 struct BlockProduct {
   const std::byte* rows; ///< As BlockFunctions::widen writes them, `row_bytes` apart.
   std::int64_t row_bytes;
-  const std::byte* panel; ///< `steps` times BlockFunctions::step_bytes().
+  /// Functions with tiles: rows of a tile, as begin() was told, and what is between the first rows of two.
+  int tile_rows;
+  std::int64_t tile_distance;
+  const std::byte* panel; ///< For each of the lines `steps` times BlockFunctions::step_bytes().
   std::int64_t steps;
-  const std::int32_t* start; ///< What each column's sum begins with.
+  /// A row is so many parts of `steps` each, `line_bytes` apart. Functions without tiles take one.
+  std::int64_t lines, line_bytes;
+  const std::int32_t* start; ///< What each column's sum begins with: the bits of a float where sums are f32.
   std::int32_t* sums;        ///< Rows are `sums_stride` numbers apart.
   std::int64_t sums_stride;
   bool half; ///< Only the first half of the columns is wanted.
@@ -44,7 +49,8 @@ struct InnerRounding {
 
 /// What makes results out of sums: sum * multiplier + bias of its column, and then
 /// - f32: clamped to [low, high], which NaN passes; they may overwrite the sums;
-/// - bf16: plus added, of bf16 too, where there is an added value, clamped likewise, rounded to the nearest;
+/// - bf16: the sum, whatever multiplier and bias are, plus added, of bf16 too, where there is an added value,
+///   clamped likewise, rounded to the nearest;
 /// - i8, u8: rounded by `inner` where that is given, plus added * added_scale where there is an added value,
 ///   rounded to the nearest integer, ties to even, plus zero, clamped to [least, most], which are of that
 ///   type. Before `zero` they must be within rounding_bound.
@@ -120,11 +126,13 @@ struct BlockFunctions {
   std::int64_t width;       ///< Columns of a panel.
   int max_rows;
   std::int64_t whole_steps = 1; ///< Rows and panels are padded with zeros to a multiple of so many steps.
-  /// Rows up to the next multiple of this are read, whatever they hold, and their sums written.
+  /// Rows up to the next multiple of a tile's are read, whatever they hold, and their sums written: of this,
+  /// where begin() is told nothing else.
   int whole_rows = 1;
   BlockMultiply multiply_signed, multiply_unsigned; ///< For panels of i8 and of u8; null: not supported.
   /// Called by a thread before its first product and behind its last one; null where nothing is to be done.
-  void (*begin)(TileState& saved) = nullptr;
+  /// `rows`: of a tile, up to `whole_rows`.
+  void (*begin)(TileState& saved, int rows) = nullptr;
   void (*end)(const TileState& saved) = nullptr;
   void (*widen)(const RowRuns& runs);
   void (*finish_f32)(const std::int32_t* sums, const BlockFinish& finish);

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "backends/config_text.h"
+#include "backends/contraction/blocking.h"
 #include "backends/contraction/epilogue_rows.h"
+#include "backends/contraction/image_rows.h"
 #include "backends/contraction/row_gather.h"
 #include "backends/contraction/task_shares.h"
+#include "backends/contraction/weight_copy.h"
 #include "base/check.h"
 #include "device/cpu.h"
 #include "device/parallel.h"
@@ -17,87 +21,11 @@
 namespace lanner {
 namespace {
 
-/// How the work is cut. A task is a block of rows by a part of the panels of one group; within it, a strip of
-/// rows meets as many panels as stay in the L2 cache before the next strip does.
-struct Blocking {
-  std::int64_t rows = 0;         ///< Of a block.
-  std::int64_t blocks = 0;       ///< Of rows.
-  std::int64_t panels = 0;       ///< Of a group.
-  std::int64_t parts = 1;        ///< Of a group's panels.
-  std::int64_t group_panels = 1; ///< Those that stay in the cache.
-
-  std::int64_t tasks(std::int64_t groups) const { return groups * blocks * parts; }
-};
-
-Blocking blocking_of(const Contraction& c, const BlockFunctions& functions, const RowGather& gather,
-                     int threads) {
-  // Of L2, which gathered rows and weights share; and sums that stay in L1.
-  constexpr std::int64_t few_rows = 192 << 10, many_rows = 1 << 20, large_weights = 512 << 10,
-                         weights_in_cache = 128 << 10, sums_in_cache = 12 << 10;
-  const std::int64_t strip = functions.max_rows, width = functions.width;
-  const std::int64_t row_bytes = gather.row_bytes(), panel = gather.steps() * functions.step_bytes();
-  Blocking b;
-  b.panels = quotient_up(c.group_columns(), width);
-  // Each block of rows reads all weights again.
-  const bool few_blocks = functions.whole_rows > 1 && gather.in_place() && b.panels * panel > large_weights;
-  const std::int64_t rows_in_cache = few_blocks ? many_rows : few_rows;
-  const std::int64_t most =
-      std::clamp(rows_in_cache / row_bytes / strip, std::int64_t{1}, std::int64_t{32}) * strip;
-  b.blocks = quotient_up(c.rows(), most);
-  b.rows = rounded_up(quotient_up(c.rows(), b.blocks), strip);
-  b.blocks = quotient_up(c.rows(), b.rows);
-  // Several tasks for each thread, as threads may lose their cores: of the columns where there are few rows.
-  const std::int64_t wanted = threads > 1 ? 4 * threads : 1, have = b.blocks * c.groups;
-  if (have < wanted) b.parts = std::min(b.panels, quotient_up(wanted, have));
-  b.group_panels = std::clamp(std::min(weights_in_cache / panel, sums_in_cache / (4 * strip * width)),
-                              std::int64_t{1}, quotient_up(b.panels, b.parts));
-  return b;
-}
-
-/// A kernel's own copy of the weights, group by group, panel by panel, step by step.
-class WeightCopy {
-public:
-  WeightCopy(const Contraction& c, const BlockFunctions& functions, bool joined)
-      : unit_(functions.unit), element_(functions.element), width_(functions.width),
-        columns_(c.group_columns()), channels_(c.channels()), taps_(c.conv ? c.window.taps() : 1),
-        groups_(c.groups), by_column_(c.conv || c.transposed) {
-    line_ = joined && c.conv ? c.window.kernel[1] : 1;
-    run_ = rounded_up(line_ * channels_, unit_);
-    depth_ = rounded_up(taps_ / line_ * run_, unit_ * functions.whole_steps);
-    panels_ = quotient_up(columns_, width_);
-  }
-
-  std::vector<std::byte> of(const std::byte* weights) const {
-    std::vector<std::byte> all(static_cast<std::size_t>(groups_ * panels_ * width_ * depth_ * element_));
-    for (std::int64_t column = 0; column < groups_ * columns_; ++column)
-      for (std::int64_t tap = 0; tap < taps_; ++tap)
-        for (std::int64_t channel = 0; channel < channels_; ++channel) {
-          const std::int64_t from =
-              by_column_ ? (column * channels_ + channel) * taps_ + tap : channel * columns_ + column;
-          std::memcpy(all.data() + place(column, tap, channel) * element_, weights + from * element_,
-                      static_cast<std::size_t>(element_));
-        }
-    return all;
-  }
-
-private:
-  std::int64_t place(std::int64_t column, std::int64_t tap, std::int64_t channel) const {
-    const std::int64_t panel = column / columns_ * panels_ + column % columns_ / width_;
-    const std::int64_t depth = tap / line_ * run_ + tap % line_ * channels_ + channel;
-    return panel * width_ * depth_ + depth / unit_ * unit_ * width_ + column % columns_ % width_ * unit_ +
-           depth % unit_;
-  }
-
-  std::int64_t unit_, element_, width_, columns_, channels_, taps_, groups_;
-  bool by_column_;
-  std::int64_t line_, run_, depth_, panels_;
-};
-
 /// The registers that the functions need, as long as it lives.
 class TileScope {
 public:
-  explicit TileScope(const BlockFunctions& functions) : functions_(functions) {
-    if (functions_.begin) functions_.begin(saved_);
+  TileScope(const BlockFunctions& functions, int rows) : functions_(functions) {
+    if (functions_.begin) functions_.begin(saved_, rows);
   }
   ~TileScope() {
     if (functions_.end) functions_.end(saved_);
@@ -126,8 +54,9 @@ public:
     const TaskShares shares(slots_, blocking_.tasks(groups_), scratch_of(launch, 0) + slot_.next,
                             slot_.total);
     parallel_for(slots_, 0, slots_, 1, [&](std::int64_t slot, std::int64_t) {
-      const TileScope tiles(functions_);
-      while (const auto task = shares.take(slot)) run(launch, *task, scratch_of(launch, slot));
+      const TileScope tiles(functions_, tile_rows_);
+      Progress progress{scratch_of(launch, slot)};
+      while (const auto task = shares.take(slot)) run(launch, *task, progress);
     });
   }
 
@@ -137,8 +66,42 @@ private:
     std::int64_t row_sums = 0, start = 0, sums = 0, operand = 0, next = 0, total = 0;
   };
   struct Task {
-    std::int64_t group, first_row, last_row, first_panel, last_panel;
-    std::int64_t first_gathered; ///< Rows before it are used in place.
+    std::int64_t block; ///< Of rows of a group: tasks with the same one read the same rows.
+    std::int64_t group, first_panel, last_panel;
+    std::int64_t first_row, last_row;
+    std::int64_t strips;
+    std::int64_t first_gathered;                                 ///< Rows before it are used in place.
+    std::int64_t first_image, last_image, first_line, last_line; ///< Where rows share pixels.
+  };
+  /// Panels that a strip of rows meets together.
+  struct PanelGroup {
+    std::int64_t panels;
+    std::int64_t column, columns; ///< Of the result.
+    std::int64_t padded_column;
+    const std::byte* weights;
+    const std::byte* ahead; ///< Moves on with each product.
+    std::int64_t ahead_step;
+  };
+  /// Up to BlockFunctions::max_rows rows.
+  struct Strip {
+    const std::byte* rows;
+    std::int64_t row_bytes, tile_distance, count;
+  };
+  /// Sums that are to become results.
+  struct Sums {
+    std::int32_t* sums = nullptr;    ///< Null: none.
+    std::int64_t row = 0, count = 0; ///< Of the result: the first, and how many there are.
+    std::int64_t column = 0, columns = 0;
+    /// Where rows share pixels `row` is that of the first of these lines, and `count` is of tiles.
+    std::int64_t tile = 0, lines = 0;
+  };
+  /// A thread's way through its tasks. With tiles what a block of sums becomes is computed behind the next
+  /// block's products, which the tiles are still busy with by then.
+  struct Progress {
+    std::byte* scratch;
+    std::int64_t rows_of = -1; ///< The block whose rows `scratch` holds.
+    Sums waiting = {};
+    std::int64_t products = 0; ///< Decides which memory the next sums take.
   };
 
   void read_weights(const Contraction& c, const Preparation& p, bool joined);
@@ -146,35 +109,53 @@ private:
   std::byte* scratch_of(const Launch& launch, std::int64_t slot) const {
     return static_cast<std::byte*>(launch.workspace) + slot * slot_.total;
   }
+  std::size_t padded_column(std::int64_t column) const {
+    return static_cast<std::size_t>(column / group_columns_ * blocking_.panels * functions_.width +
+                                    column % group_columns_);
+  }
+  /// Blocks of sums that wait at once.
+  std::int64_t sum_blocks() const { return functions_.whole_rows > 1 ? 2 : 1; }
+  std::int64_t image_bytes() const { return rounded_up(images_->bytes(blocking_.lines), cache_line); }
   Task task_of(std::int64_t number) const;
+  void choose_rows(std::int64_t block, Task& task) const;
   std::int64_t first_gathered(std::int64_t first_row, std::int64_t last_row) const;
-  void run(const Launch& launch, std::int64_t number, std::byte* scratch) const;
+  void run(const Launch& launch, std::int64_t number, Progress& progress) const;
+  void read_rows(const Launch& launch, const Task& task, int zero, std::byte* scratch) const;
   void run_panels(const Launch& launch, const Task& task, std::int64_t panel, std::int64_t panels, int zero,
-                  std::byte* scratch) const;
-  std::int64_t ahead_step(std::int64_t rows) const;
+                  Progress& progress) const;
+  void run_rows(const Launch& launch, const Task& task, PanelGroup& group, Progress& progress) const;
+  void run_images(const Launch& launch, const Task& task, PanelGroup& group, Progress& progress) const;
+  std::int32_t* multiply(const Strip& strip, PanelGroup& group, Progress& progress) const;
+  void finish_later(const Launch& launch, const Sums& sums, Progress& progress) const;
+  void finish(const Launch& launch, const Sums& sums, std::byte* scratch) const;
+  void finish_lines(const Launch& launch, const Sums& sums, std::byte* scratch) const;
+  std::int64_t ahead_step(std::int64_t strips) const;
   void add_weight_zeros(const std::int32_t* row_sums, std::int64_t rows, std::int64_t column,
                         std::int64_t columns, std::int32_t* sums) const;
   int zero_of(const Launch& launch) const;
   const std::byte* panels_of(const Launch& launch) const {
     return copy_.empty() ? static_cast<const std::byte*>(launch.inputs[weights_]) : copy_.data();
   }
-  void write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece, float* operand) const;
+  void write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece, std::byte* scratch) const;
 
   const BlockFunctions& functions_;
   BlockMultiply multiply_;
   RowGather gather_;
+  std::optional<ImageRows> images_;      ///< Then nothing is gathered.
   std::optional<EpilogueRows> epilogue_; ///< None: the result is the sums.
   StoredBytes x_;
   Operand x_zero_;
   std::size_t weights_;
   std::int64_t rows_, groups_, group_columns_, columns_;
+  std::int64_t line_steps_ = 0, window_lines_ = 1; ///< Of a row.
   std::int64_t panel_bytes_ = 0, sums_stride_ = 0, out_distance_ = 0;
   Blocking blocking_;
   Slot slot_;
-  int slots_ = 1;
+  int slots_ = 1, tile_rows_ = 1;
   std::vector<std::byte> copy_; ///< Of the weights; empty: they are used in place.
   /// By padded column: sums of weights that a row's zero point multiplies, and zero points of the weights.
   std::vector<std::int32_t> column_sums_, weight_zeros_;
+  std::vector<float> bias_; ///< Of reals, by padded column.
 };
 
 ContractionKernel::ContractionKernel(const Contraction& c, const Preparation& p,
@@ -188,10 +169,19 @@ ContractionKernel::ContractionKernel(const Contraction& c, const Preparation& p,
   const bool joined = c.conv && c.window.dilations[1] == 1 && (copied || c.channels() % functions.unit == 0);
   gather_ = RowGather(c, functions, distance, joined);
   panel_bytes_ = gather_.steps() * functions.step_bytes();
-  const int threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
-  blocking_ = blocking_of(c, functions, gather_, std::clamp(threads, 1, p.target.threads));
-  slots_ = static_cast<int>(
-      std::min<std::int64_t>(std::clamp(threads, 1, p.target.threads), blocking_.tasks(groups_)));
+  line_steps_ = gather_.steps();
+  tile_rows_ = functions.whole_rows;
+  const ConfigText config(p.tactic.config);
+  if (config.integer("shared", 0) != 0) {
+    images_.emplace(c, functions, distance);
+    line_steps_ = images_->steps();
+    window_lines_ = images_->window_lines();
+    tile_rows_ = images_->tile_rows();
+  }
+  const int threads = std::clamp(static_cast<int>(config.integer("threads")), 1, p.target.threads);
+  blocking_ = images_ ? shared_blocking(c, functions, *images_, threads)
+                      : gathered_blocking(c, functions, gather_, threads);
+  slots_ = static_cast<int>(std::min<std::int64_t>(threads, blocking_.tasks(groups_)));
   read_weights(c, p, joined);
   out_distance_ = row_distance(p.tactic.outputs.at(0), columns_);
   const std::int64_t padded = columns_ + functions.width;
@@ -213,33 +203,60 @@ void ContractionKernel::read_weights(const Contraction& c, const Preparation& p,
         column_sums_[static_cast<std::size_t>(panel * width + i / functions_.unit % width)] +=
             static_cast<std::int8_t>(panels[panel * panel_bytes_ + i]);
   }
+  if (c.reals()) {
+    const std::vector<double> bias =
+        column_numbers(c.bias, columns_, c.bias ? prepared_constant(c.bias, p) : nullptr);
+    bias_.assign(static_cast<std::size_t>(all * width), 0.0F);
+    for (std::int64_t column = 0; column < columns_; ++column)
+      bias_[padded_column(column)] = static_cast<float>(bias[static_cast<std::size_t>(column)]);
+  }
   if (!c.has_weight_zeros()) return;
   weight_zeros_.assign(static_cast<std::size_t>(all * width), 0);
   const std::vector<double> zeros =
       column_numbers(c.weight_zero, columns_, prepared_constant(c.weight_zero, p));
   for (std::int64_t column = 0; column < columns_; ++column)
-    weight_zeros_[static_cast<std::size_t>(column / group_columns_ * blocking_.panels * width +
-                                           column % group_columns_)] =
-        static_cast<std::int32_t>(zeros[static_cast<std::size_t>(column)]);
+    weight_zeros_[padded_column(column)] = static_cast<std::int32_t>(zeros[static_cast<std::size_t>(column)]);
 }
 
 void ContractionKernel::lay_out_slot() {
   const std::int64_t width = functions_.width;
   sums_stride_ = blocking_.group_panels * width;
-  slot_.row_sums = rounded_up(blocking_.rows * gather_.row_bytes(), cache_line);
+  const std::int64_t rows = images_ ? blocking_.images * image_bytes() : blocking_.rows * gather_.row_bytes();
+  slot_.row_sums = rounded_up(rows, cache_line);
   slot_.start = slot_.row_sums + rounded_up(4 * blocking_.rows, cache_line);
   slot_.sums = slot_.start + 4 * sums_stride_;
-  slot_.operand = slot_.sums + 4 * sums_stride_ * functions_.max_rows;
+  slot_.operand = slot_.sums + 4 * sums_stride_ * functions_.max_rows * sum_blocks();
   slot_.next = slot_.operand + rounded_up(4 * sums_stride_, cache_line);
   slot_.total = slot_.next + cache_line;
 }
 
 ContractionKernel::Task ContractionKernel::task_of(std::int64_t number) const {
   const std::int64_t part = number % blocking_.parts, rest = number / blocking_.parts;
-  const std::int64_t block = rest % blocking_.blocks;
-  const std::int64_t first = block * blocking_.rows, last = std::min(rows_, first + blocking_.rows);
   const auto edge = [&](std::int64_t i) { return i * blocking_.panels / blocking_.parts; };
-  return {rest / blocking_.blocks, first, last, edge(part), edge(part + 1), first_gathered(first, last)};
+  Task task{};
+  task.block = rest;
+  task.group = rest / blocking_.blocks;
+  task.first_panel = edge(part);
+  task.last_panel = edge(part + 1);
+  choose_rows(rest % blocking_.blocks, task);
+  return task;
+}
+
+void ContractionKernel::choose_rows(std::int64_t block, Task& task) const {
+  if (!images_) {
+    task.first_row = block * blocking_.rows;
+    task.last_row = std::min(rows_, task.first_row + blocking_.rows);
+    task.first_gathered = first_gathered(task.first_row, task.last_row);
+    task.strips = quotient_up(task.last_row - task.first_row, functions_.max_rows);
+    return;
+  }
+  const std::int64_t cuts = quotient_up(images_->lines(), blocking_.lines);
+  task.first_image = block / cuts * blocking_.images;
+  task.last_image = std::min(images_->images(), task.first_image + blocking_.images);
+  task.first_line = block % cuts * blocking_.lines;
+  task.last_line = std::min(images_->lines(), task.first_line + blocking_.lines);
+  const std::int64_t tiles = images_->tiles(task.last_line - task.first_line);
+  task.strips = (task.last_image - task.first_image) * quotient_up(tiles, 2);
 }
 
 /// Of rows in place only those of a strip that would be read beyond x's last row are gathered.
@@ -258,71 +275,146 @@ int ContractionKernel::zero_of(const Launch& launch) const {
                         : static_cast<int>(*static_cast<const std::uint8_t*>(zero));
 }
 
-void ContractionKernel::run(const Launch& launch, std::int64_t number, std::byte* scratch) const {
+void ContractionKernel::run(const Launch& launch, std::int64_t number, Progress& progress) const {
   const Task task = task_of(number);
   const int zero = zero_of(launch);
-  gather_.gather(static_cast<const std::byte*>(launch.inputs[x_.operand.index]), task.group,
-                 task.first_gathered, task.last_row, zero, scratch);
-  if (!weight_zeros_.empty()) {
-    auto* const row_sums = reinterpret_cast<std::int32_t*>(scratch + slot_.row_sums);
-    for (std::int64_t r = 0; r < task.last_row - task.first_row; ++r) {
-      const auto* row = reinterpret_cast<const std::int16_t*>(scratch + r * gather_.row_bytes());
-      row_sums[r] = std::accumulate(row, row + 2 * gather_.steps(), 0);
-    }
-  }
+  if (progress.rows_of != task.block) read_rows(launch, task, zero, progress.scratch);
+  progress.rows_of = task.block;
   for (std::int64_t panel = task.first_panel; panel < task.last_panel; panel += blocking_.group_panels)
-    run_panels(launch, task, panel, std::min(blocking_.group_panels, task.last_panel - panel), zero, scratch);
+    run_panels(launch, task, panel, std::min(blocking_.group_panels, task.last_panel - panel), zero,
+               progress);
+  finish(launch, std::exchange(progress.waiting, {}), progress.scratch);
+}
+
+void ContractionKernel::read_rows(const Launch& launch, const Task& task, int zero,
+                                  std::byte* scratch) const {
+  const auto* x = static_cast<const std::byte*>(launch.inputs[x_.operand.index]);
+  for (std::int64_t image = task.first_image; image < task.last_image; ++image)
+    images_->copy(x, image, task.first_line, task.last_line, zero,
+                  scratch + (image - task.first_image) * image_bytes());
+  if (images_) return;
+  gather_.gather(x, task.group, task.first_gathered, task.last_row, zero, scratch);
+  if (weight_zeros_.empty()) return;
+  auto* const row_sums = reinterpret_cast<std::int32_t*>(scratch + slot_.row_sums);
+  for (std::int64_t r = 0; r < task.last_row - task.first_row; ++r) {
+    const auto* row = reinterpret_cast<const std::int16_t*>(scratch + r * gather_.row_bytes());
+    row_sums[r] = std::accumulate(row, row + 2 * gather_.steps(), 0);
+  }
 }
 
 void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::int64_t panel,
-                                   std::int64_t panels, int zero, std::byte* scratch) const {
+                                   std::int64_t panels, int zero, Progress& progress) const {
   const std::int64_t width = functions_.width, at = task.group * blocking_.panels + panel;
-  auto* const start = reinterpret_cast<std::int32_t*>(scratch + slot_.start);
-  auto* const sums = reinterpret_cast<std::int32_t*>(scratch + slot_.sums);
-  const auto* x = static_cast<const std::byte*>(launch.inputs[x_.operand.index]);
+  auto* const start = reinterpret_cast<std::int32_t*>(progress.scratch + slot_.start);
   const int shift = x_.is_signed() ? zero + 128 : zero;
   for (std::int64_t i = 0; i < panels * width; ++i)
     start[i] = column_sums_.empty() ? 0 : -shift * column_sums_[static_cast<std::size_t>(at * width + i)];
-  ResultPiece piece{task.first_row, 0, task.group * group_columns_ + panel * width,
-                    std::min(panels * width, group_columns_ - panel * width)};
+  if (!bias_.empty())
+    std::memcpy(start, bias_.data() + at * width, static_cast<std::size_t>(4 * panels * width));
+  const std::byte* const weights = panels_of(launch) + at * panel_bytes_;
   // The next panels, in equal parts by each product of these.
-  const std::byte* ahead = panels_of(launch) + (at + panels) * panel_bytes_;
-  const std::int64_t step = ahead_step(task.last_row - task.first_row);
-  for (; piece.row < task.last_row; piece.row += piece.rows) {
-    piece.rows = std::min<std::int64_t>(functions_.max_rows, task.last_row - piece.row);
-    const bool in_place = piece.row < task.first_gathered;
-    BlockProduct one{in_place ? gather_.row_in_place(x, task.group, piece.row)
-                              : scratch + (piece.row - task.first_gathered) * gather_.row_bytes(),
-                     in_place ? gather_.distance() : gather_.row_bytes(),
-                     panels_of(launch) + at * panel_bytes_,
-                     gather_.steps(),
-                     start,
-                     sums,
-                     sums_stride_,
-                     false,
-                     ahead,
-                     step};
-    for (std::int64_t i = 0; i < panels; ++i) {
-      one.half = piece.columns - i * width <= width / 2;
-      multiply_(one, static_cast<int>(piece.rows));
-      one.panel += panel_bytes_;
-      one.ahead += step * (gather_.steps() / functions_.whole_steps);
-      one.start += width;
-      one.sums += width;
-    }
+  PanelGroup group{panels,
+                   task.group * group_columns_ + panel * width,
+                   std::min(panels * width, group_columns_ - panel * width),
+                   at * width,
+                   weights,
+                   weights + panels * panel_bytes_,
+                   ahead_step(task.strips)};
+  images_ ? run_images(launch, task, group, progress) : run_rows(launch, task, group, progress);
+}
+
+void ContractionKernel::run_rows(const Launch& launch, const Task& task, PanelGroup& group,
+                                 Progress& progress) const {
+  const auto* x = static_cast<const std::byte*>(launch.inputs[x_.operand.index]);
+  const std::byte* const scratch = progress.scratch;
+  for (std::int64_t row = task.first_row; row < task.last_row; row += functions_.max_rows) {
+    const std::int64_t rows = std::min<std::int64_t>(functions_.max_rows, task.last_row - row);
+    const bool in_place = row < task.first_gathered;
+    const std::int64_t distance = in_place ? gather_.distance() : gather_.row_bytes();
+    const Strip strip{in_place ? gather_.row_in_place(x, task.group, row)
+                               : scratch + (row - task.first_gathered) * distance,
+                      distance, tile_rows_ * distance, rows};
+    std::int32_t* const sums = multiply(strip, group, progress);
     if (!weight_zeros_.empty())
-      add_weight_zeros(reinterpret_cast<const std::int32_t*>(scratch + slot_.row_sums) + piece.row -
-                           task.first_row,
-                       piece.rows, at * width, panels * width, sums);
-    ahead = one.ahead;
-    write(launch, sums, piece, reinterpret_cast<float*>(scratch + slot_.operand));
+      add_weight_zeros(reinterpret_cast<const std::int32_t*>(scratch + slot_.row_sums) + row - task.first_row,
+                       rows, group.padded_column, group.panels * functions_.width, sums);
+    finish_later(launch, {sums, row, rows, group.column, group.columns}, progress);
   }
 }
 
-/// Bytes that each step of each product fetches, so that a task with so many rows fetches a panel for a
+void ContractionKernel::run_images(const Launch& launch, const Task& task, PanelGroup& group,
+                                   Progress& progress) const {
+  const std::int64_t lines = task.last_line - task.first_line, tiles = images_->tiles(lines);
+  for (std::int64_t image = task.first_image; image < task.last_image; ++image) {
+    const std::byte* const pixels = progress.scratch + (image - task.first_image) * image_bytes();
+    const std::int64_t row = (image * images_->lines() + task.first_line) * images_->width();
+    for (std::int64_t tile = 0; tile < tiles; tile += 2) {
+      const std::int64_t start = images_->tile_start(tile), count = std::min<std::int64_t>(2, tiles - tile);
+      const Strip strip{pixels + start, images_->row_bytes(), images_->tile_start(tile + 1) - start,
+                        count * tile_rows_};
+      std::int32_t* const sums = multiply(strip, group, progress);
+      finish_later(launch, {sums, row, count, group.column, group.columns, tile, lines}, progress);
+    }
+  }
+}
+
+/// Returns the sums.
+std::int32_t* ContractionKernel::multiply(const Strip& strip, PanelGroup& group, Progress& progress) const {
+  const std::int64_t width = functions_.width, steps = window_lines_ * line_steps_;
+  auto* const sums = reinterpret_cast<std::int32_t*>(progress.scratch + slot_.sums) +
+                     progress.products++ % sum_blocks() * sums_stride_ * functions_.max_rows;
+  BlockProduct one{strip.rows,
+                   strip.row_bytes,
+                   tile_rows_,
+                   strip.tile_distance,
+                   group.weights,
+                   line_steps_,
+                   window_lines_,
+                   images_ ? images_->window_line_bytes() : 0,
+                   reinterpret_cast<const std::int32_t*>(progress.scratch + slot_.start),
+                   sums,
+                   sums_stride_,
+                   false,
+                   group.ahead,
+                   group.ahead_step};
+  for (std::int64_t i = 0; i < group.panels; ++i) {
+    one.half = group.columns - i * width <= width / 2;
+    multiply_(one, static_cast<int>(strip.count));
+    one.panel += panel_bytes_;
+    one.ahead += group.ahead_step * (steps / functions_.whole_steps);
+    one.start += width;
+    one.sums += width;
+  }
+  group.ahead = one.ahead;
+  return sums;
+}
+
+void ContractionKernel::finish_later(const Launch& launch, const Sums& sums, Progress& progress) const {
+  const bool waits = sum_blocks() > 1;
+  finish(launch, waits ? progress.waiting : sums, progress.scratch);
+  if (waits) progress.waiting = sums;
+}
+
+void ContractionKernel::finish(const Launch& launch, const Sums& sums, std::byte* scratch) const {
+  if (sums.sums == nullptr) return;
+  if (images_) return finish_lines(launch, sums, scratch);
+  write(launch, sums.sums, {sums.row, sums.count, sums.column, sums.columns}, scratch);
+}
+
+void ContractionKernel::finish_lines(const Launch& launch, const Sums& sums, std::byte* scratch) const {
+  for (std::int64_t i = 0; i < sums.count; ++i) {
+    std::int32_t* const tile = sums.sums + i * tile_rows_ * sums_stride_;
+    images_->each_run(sums.tile + i, sums.lines,
+                      [&](std::int64_t row, std::int64_t result, std::int64_t count) {
+                        write(launch, tile + row * sums_stride_,
+                              {sums.row + result, count, sums.column, sums.columns}, scratch);
+                      });
+  }
+}
+
+/// Bytes that each step of each product fetches, so that a task with so many strips fetches a panel for a
 /// panel.
-std::int64_t ContractionKernel::ahead_step(std::int64_t rows) const {
-  const std::int64_t strips = quotient_up(rows, functions_.max_rows);
+std::int64_t ContractionKernel::ahead_step(std::int64_t strips) const {
   return rounded_up(quotient_up(functions_.step_bytes() * functions_.whole_steps, strips), cache_line);
 }
 
@@ -337,7 +429,8 @@ void ContractionKernel::add_weight_zeros(const std::int32_t* row_sums, std::int6
 }
 
 void ContractionKernel::write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece,
-                              float* operand) const {
+                              std::byte* scratch) const {
+  auto* const operand = reinterpret_cast<float*>(scratch + slot_.operand);
   if (epilogue_ && functions_.sums_floats())
     return epilogue_->write(launch, reinterpret_cast<float*>(sums), sums_stride_, piece, operand);
   if (epilogue_) return epilogue_->write(launch, sums, sums_stride_, piece, operand);
@@ -359,6 +452,8 @@ std::unique_ptr<Kernel> contraction_prepare(const Preparation& p, const std::opt
         p.tactic.kernel, name);
   const std::string refusal = contraction_refusal(*c, **found);
   check_taken(refusal.empty(), p, refusal);
+  const bool shared = ConfigText(p.tactic.config).integer("shared", 0) != 0;
+  check_taken(!shared || can_share_pixels(*c, **found), p, "rows share no pixels here");
   const Layout wanted = panel_form(*c, **found).layout;
   const Layout& given = p.tactic.inputs.at(c->weights.index).layout;
   check(given == wanted, ErrorCode::unsupported,

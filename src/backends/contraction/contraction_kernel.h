@@ -2,6 +2,8 @@
 // The kernel of convolutions and products of bytes and of bf16: as products of matrices, whose rows are
 // gathered.
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,10 +22,17 @@ struct PanelForm {
 };
 PanelForm panel_form(const Contraction& contraction, const BlockFunctions& functions);
 
+/// How the rows of a contraction lie while it is computed: each by itself, or as parts of padded lines that
+/// they share (image_rows.h).
+enum class RowForm : std::uint8_t { gathered, shared };
+std::vector<RowForm> row_forms(const Contraction& contraction, const BlockFunctions& functions);
+std::vector<std::byte> contraction_config(const BlockFunctions& functions, RowForm form, int threads);
+
 /// Why this contraction cannot be computed by these functions; empty where it can.
 std::string contraction_refusal(const Contraction& contraction, const BlockFunctions& functions);
 
-/// A tactic with these functions, without an estimate. Nothing where one input would need two storages.
+/// A tactic with these functions on one thread, its rows gathered, without an estimate. Nothing where one
+/// input would need two storages.
 std::optional<Tactic> contraction_tactic(const Node& node, const Contraction& contraction,
                                          const BlockFunctions& functions, std::string_view kernel);
 

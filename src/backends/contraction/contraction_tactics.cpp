@@ -8,6 +8,8 @@
 #include "backends/config_text.h"
 #include "backends/contraction/contraction_kernel.h"
 #include "backends/contraction/epilogue_rows.h"
+#include "backends/contraction/image_rows.h"
+#include "backends/contraction/row_gather.h"
 #include "backends/cpu/stored_types.h"
 #include "backends/estimate.h"
 #include "backends/operand_storages.h"
@@ -40,22 +42,38 @@ double speedup_of(const BlockFunctions& functions) {
                                     : 1.0;
 }
 
-double seconds_on(int threads, const Contraction& c, const BlockFunctions& functions, const Target& target) {
+/// Rows that are computed for each that is wanted, where rows share pixels.
+double padded_share(const Contraction& c, const BlockFunctions& functions) {
+  const ImageRows rows(c, functions, 0);
+  return static_cast<double>(rows.images() * rows.tiles(rows.lines()) * rows.tile_rows()) /
+         static_cast<double>(c.rows());
+}
+
+/// Whether rows are read where they are, if x is no part of a larger value.
+bool in_place(const Contraction& c, const BlockFunctions& functions) {
+  return RowGather(c, functions, c.channels() * c.groups * functions.element, false).in_place();
+}
+
+double seconds_on(int threads, const Contraction& c, const BlockFunctions& functions, RowForm form,
+                  const Target& target) {
   constexpr double of_gathered = 6; // Operations for an element of a row.
   const double half = static_cast<double>(functions.width) / 2,
                columns = static_cast<double>(c.group_columns());
   const double padded = std::ceil(columns / half) * half, results = static_cast<double>(c.output.elements());
-  const double gathered = c.operations() / 2 / columns;
+  const bool shared = form == RowForm::shared;
+  const double gathered = shared                   ? static_cast<double>(c.input.elements())
+                          : in_place(c, functions) ? 0
+                                                   : c.operations() / 2 / columns;
   const double bytes = static_cast<double>(functions.element * (c.input.elements() + c.filter.elements())) +
                        results * static_cast<double>(bit_width(c.type)) / 8;
   const double rows = static_cast<double>(c.rows()),
                all_rows = static_cast<double>(rounded_up(c.rows(), functions.whole_rows));
-  return seconds_of(
-      {.operations = c.operations() * padded / columns * all_rows / rows / speedup_of(functions) +
-                     gathered * of_gathered + results * epilogue_operations(c),
-       .bytes = bytes,
-       .threads = threads},
-      target);
+  return seconds_of({.operations = c.operations() * padded / columns / speedup_of(functions) *
+                                       (shared ? padded_share(c, functions) : all_rows / rows) +
+                                   gathered * of_gathered + results * epilogue_operations(c),
+                     .bytes = bytes,
+                     .threads = threads},
+                    target);
 }
 
 /// As GemmKernel has them: sizes in between are timed on one thread and on all.
@@ -112,6 +130,18 @@ PanelForm panel_form(const Contraction& c, const BlockFunctions& functions) {
   return {canonical(layout, c.filter), false};
 }
 
+std::vector<RowForm> row_forms(const Contraction& c, const BlockFunctions& functions) {
+  if (!can_share_pixels(c, functions)) return {RowForm::gathered};
+  return {RowForm::shared, RowForm::gathered};
+}
+
+std::vector<std::byte> contraction_config(const BlockFunctions& functions, RowForm form, int threads) {
+  ConfigText text;
+  text.set("by", std::string(functions.name)).set("threads", threads);
+  if (form == RowForm::shared) text.set("shared", 1);
+  return text.bytes();
+}
+
 std::string contraction_refusal(const Contraction& c, const BlockFunctions& functions) {
   if (c.reals()) return functions.sums_floats() ? "" : fmt::format("{} takes bytes", functions.name);
   if (functions.multiply(c.has_signed_weights()) == nullptr || (functions.quads() && c.has_weight_zeros()))
@@ -137,7 +167,7 @@ std::optional<Tactic> contraction_tactic(const Node& node, const Contraction& c,
   if (!storages.agree()) return std::nullopt;
   Tactic tactic;
   tactic.kernel = kernel;
-  tactic.config = ConfigText().set("by", std::string(functions.name)).set("threads", 1).bytes();
+  tactic.config = contraction_config(functions, RowForm::gathered, 1);
   tactic.inputs = storages.take();
   tactic.outputs = {stored_as(result, real)};
   tactic.accumulates = c.reals() ? DType::f32 : DType::i32;
@@ -155,10 +185,12 @@ TacticList contraction_tactics(const Node& node, const Contraction& c, const Tar
       list.reason = "an input is used twice, in different layouts";
       return list;
     }
-    for (int threads : thread_counts(seconds_on(1, c, *functions, target), target.threads)) {
-      tactic->config = ConfigText().set("by", std::string(functions->name)).set("threads", threads).bytes();
-      tactic->estimate = seconds_on(threads, c, *functions, target);
-      list.tactics.push_back(*tactic);
+    for (const RowForm form : row_forms(c, *functions)) {
+      for (int threads : thread_counts(seconds_on(1, c, *functions, form, target), target.threads)) {
+        tactic->config = contraction_config(*functions, form, threads);
+        tactic->estimate = seconds_on(threads, c, *functions, form, target);
+        list.tactics.push_back(*tactic);
+      }
     }
   }
   return list;

@@ -1,6 +1,8 @@
 #pragma once
 // Results out of sums, over the vectors of block_vectors.h.
 
+#include <algorithm>
+
 #include "backends/contraction/block.h"
 #include "backends/contraction/block_vectors.h"
 #include "backends/cpu/bf16_vectors.h"
@@ -98,6 +100,20 @@ void finish_f32(const Sum* sums, const BlockFinish& finish) {
   }
 }
 
+/// Rounded to the nearest bf16 in one instruction, which processors with tiles of bf16 have: in assembly, as
+/// intrinsics would need all of this compiled another time for them. Takes subnormal numbers as 0, as the
+/// tiles' products do.
+inline void store_both_rounded(Bf16* to, F low, F high) {
+#if LANNER_SIMD_BYTES == 64
+  __m512i rounded;
+  asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(rounded) : "v"(low), "v"(high));
+  _mm512_storeu_si512(to, rounded);
+#else
+  store_rounded(to, low);
+  store_rounded(to + lanes, high);
+#endif
+}
+
 template<bool adds>
 void finish_bf16_of(const float* sums, const BlockFinish& finish) {
   const BlockFinish f = finish;
@@ -105,17 +121,20 @@ void finish_bf16_of(const float* sums, const BlockFinish& finish) {
     const float* from = sums + row * f.sums_stride;
     const auto* added = reinterpret_cast<const Bf16*>(f.added + row * f.added_stride);
     auto* const out = reinterpret_cast<Bf16*>(f.out + row * f.out_stride);
-    each_vector(f.columns, [&](std::int64_t i, std::int64_t count) {
-      F y = multiply_add(load(from + i), load(f.multiplier + i), load(f.bias + i));
-      Bf16 some[lanes] = {};
+    for (std::int64_t i = 0; i < f.columns; i += 2 * lanes) {
+      const std::int64_t bytes = std::min(2 * lanes, f.columns - i) * static_cast<std::int64_t>(sizeof(Bf16));
+      const bool all = f.columns - i >= 2 * lanes;
+      Bf16 some[2 * lanes] = {};
+      F low = load(from + i), high = load(from + i + lanes);
       if constexpr (adds) {
-        if (count < lanes) std::memcpy(some, added + i, static_cast<std::size_t>(count) * sizeof(Bf16));
-        y += floats_of(count < lanes ? some : added + i);
+        if (!all) std::memcpy(some, added + i, static_cast<std::size_t>(bytes));
+        low += floats_of(all ? added + i : some);
+        high += floats_of((all ? added + i : some) + lanes);
       }
-      y = at_most(at_least(y, f.low), f.high);
-      store_rounded(count < lanes ? some : out + i, y);
-      if (count < lanes) std::memcpy(out + i, some, static_cast<std::size_t>(count) * sizeof(Bf16));
-    });
+      store_both_rounded(all ? out + i : some, at_most(at_least(low, f.low), f.high),
+                         at_most(at_least(high, f.low), f.high));
+      if (!all) std::memcpy(out + i, some, static_cast<std::size_t>(bytes));
+    }
   }
 }
 

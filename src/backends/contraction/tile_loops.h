@@ -9,7 +9,7 @@ namespace lanner::LANNER_SIMD {
 
 #if LANNER_SIMD_BYTES == 64 || LANNER_SIMD_BYTES == 16
 
-inline constexpr int tile_rows = 16;
+inline constexpr int tile_rows = 16;           ///< At most.
 inline constexpr std::int64_t tile_bytes = 64; ///< Of a row of a tile: 16 steps of rows, or 16 columns.
 inline constexpr std::int64_t tile_columns = 16;
 inline constexpr std::int64_t tile_steps = 16;
@@ -19,14 +19,14 @@ inline constexpr int tiles_rows = 2 * tile_rows;
 
 #if LANNER_SIMD_BYTES == 64
 
-/// All eight registers as 16 rows of 64 bytes.
-inline void begin_tiles(TileState& saved) {
+/// Registers 0 to 5 as so many rows of 64 bytes, and those of columns as 16.
+inline void begin_tiles(TileState& saved, int rows) {
   asm volatile("sttilecfg %0" : "=m"(saved));
   TileState wanted{};
   wanted.bytes[0] = std::byte{1}; // The palette.
   for (int tile = 0; tile < 8; ++tile) {
     wanted.bytes[16 + 2 * tile] = std::byte{tile_bytes};
-    wanted.bytes[48 + tile] = std::byte{tile_rows};
+    wanted.bytes[48 + tile] = static_cast<std::byte>(tile < 6 ? rows : tile_steps);
   }
   asm volatile("ldtilecfg %0" : : "m"(wanted));
 }
@@ -56,15 +56,16 @@ inline void end_tiles(const TileState& saved) {
 /// Sums in registers 0 to 3, rows in 4 and 5, columns in 6 and 7.
 template<bool bytes, bool two_rows, bool two_columns>
 void multiply_by_tiles(const BlockProduct& p) {
-  const std::int64_t next_rows = tile_rows * p.row_bytes, sums_bytes = 4 * p.sums_stride;
+  const std::int64_t sums_bytes = 4 * p.sums_stride, second = p.tile_rows * p.sums_stride;
   constexpr std::int64_t step_bytes = 4 * tiles_width, panel_bytes = tile_steps * step_bytes;
   constexpr int into_l2 = 2;
   LANNER_LOAD_TILE("0", p.start, 0);
   if constexpr (two_columns) LANNER_LOAD_TILE("1", p.start + tile_columns, 0);
   if constexpr (two_rows) LANNER_LOAD_TILE("2", p.start, 0);
   if constexpr (two_rows && two_columns) LANNER_LOAD_TILE("3", p.start + tile_columns, 0);
-  const std::byte *rows = p.rows, *panel = p.panel, *ahead = p.ahead;
-  for (std::int64_t step = 0; step < p.steps; step += tile_steps) {
+  const std::byte *rows = p.rows, *line = p.rows, *panel = p.panel, *ahead = p.ahead;
+  std::int64_t left = p.steps;
+  for (std::int64_t step = 0; step < p.lines * p.steps; step += tile_steps) {
     for (std::int64_t i = 0; i < p.ahead_step; i += cache_line) __builtin_prefetch(ahead + i, 0, into_l2);
     ahead += p.ahead_step;
     LANNER_LOAD_TILE("6", panel, step_bytes);
@@ -75,7 +76,7 @@ void multiply_by_tiles(const BlockProduct& p) {
       LANNER_MULTIPLY_TILES("1", "4", "7");
     }
     if constexpr (two_rows) {
-      LANNER_LOAD_TILE("5", rows + next_rows, p.row_bytes);
+      LANNER_LOAD_TILE("5", rows + p.tile_distance, p.row_bytes);
       LANNER_MULTIPLY_TILES("2", "5", "6");
     }
     if constexpr (two_rows && two_columns) {
@@ -83,12 +84,16 @@ void multiply_by_tiles(const BlockProduct& p) {
     }
     rows += tile_bytes;
     panel += panel_bytes;
+    left -= tile_steps;
+    if (left == 0) {
+      rows = line += p.line_bytes;
+      left = p.steps;
+    }
   }
   LANNER_STORE_TILE("0", p.sums, sums_bytes);
   if constexpr (two_columns) LANNER_STORE_TILE("1", p.sums + tile_columns, sums_bytes);
-  if constexpr (two_rows) LANNER_STORE_TILE("2", p.sums + tile_rows * p.sums_stride, sums_bytes);
-  if constexpr (two_rows && two_columns)
-    LANNER_STORE_TILE("3", p.sums + tile_rows * p.sums_stride + tile_columns, sums_bytes);
+  if constexpr (two_rows) LANNER_STORE_TILE("2", p.sums + second, sums_bytes);
+  if constexpr (two_rows && two_columns) LANNER_STORE_TILE("3", p.sums + second + tile_columns, sums_bytes);
 }
 
 #undef LANNER_LOAD_TILE
@@ -97,14 +102,14 @@ void multiply_by_tiles(const BlockProduct& p) {
 
 template<bool bytes>
 void multiply_tiles(const BlockProduct& p, int rows) {
-  if (rows > tile_rows)
+  if (rows > p.tile_rows)
     p.half ? multiply_by_tiles<bytes, true, false>(p) : multiply_by_tiles<bytes, true, true>(p);
   else
     p.half ? multiply_by_tiles<bytes, false, false>(p) : multiply_by_tiles<bytes, false, true>(p);
 }
 
 inline constexpr const char* tiles_name = "amx";
-inline constexpr void (*tiles_begin)(TileState&) = begin_tiles;
+inline constexpr void (*tiles_begin)(TileState&, int) = begin_tiles;
 inline constexpr void (*tiles_end)(const TileState&) = end_tiles;
 
 #else
@@ -115,8 +120,9 @@ std::int32_t sum_by_tiles(const BlockProduct& p, const std::byte* row, std::int6
   const std::int32_t start = p.start[column];
   std::conditional_t<bytes, std::uint32_t, float> sum;
   std::memcpy(&sum, &start, sizeof(sum));
-  for (std::int64_t step = 0; step < p.steps; ++step) {
-    const std::byte *x = row + 4 * step, *w = p.panel + 4 * (tiles_width * step + column);
+  for (std::int64_t step = 0; step < p.lines * p.steps; ++step) {
+    const std::byte* x = row + step / p.steps * p.line_bytes + 4 * (step % p.steps);
+    const std::byte* w = p.panel + 4 * (tiles_width * step + column);
     if constexpr (bytes) {
       for (int i = 0; i < 4; ++i)
         sum += static_cast<std::uint32_t>(static_cast<int>(x[i]) *
@@ -136,13 +142,15 @@ std::int32_t sum_by_tiles(const BlockProduct& p, const std::byte* row, std::int6
 template<bool bytes>
 void multiply_tiles(const BlockProduct& p, int rows) {
   const std::int64_t columns = p.half ? tile_columns : tiles_width;
-  for (std::int64_t r = 0; r < (rows > tile_rows ? tiles_rows : tile_rows); ++r)
+  for (std::int64_t r = 0; r < (rows > p.tile_rows ? 2 : 1) * p.tile_rows; ++r) {
+    const std::byte* const row = p.rows + r / p.tile_rows * p.tile_distance + r % p.tile_rows * p.row_bytes;
     for (std::int64_t column = 0; column < columns; ++column)
-      p.sums[r * p.sums_stride + column] = sum_by_tiles<bytes>(p, p.rows + r * p.row_bytes, column);
+      p.sums[r * p.sums_stride + column] = sum_by_tiles<bytes>(p, row, column);
+  }
 }
 
 inline constexpr const char* tiles_name = "baseline_tiles";
-inline constexpr void (*tiles_begin)(TileState&) = nullptr;
+inline constexpr void (*tiles_begin)(TileState&, int) = nullptr;
 inline constexpr void (*tiles_end)(const TileState&) = nullptr;
 
 #endif

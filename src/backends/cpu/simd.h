@@ -174,12 +174,24 @@ inline F magnitude(F x) {
 inline F with_sign_of(F x, F sign) {
   return as_float((as_bits(x) & 0x7FFFFFFF) | (as_bits(sign) & INT32_MIN));
 }
-/// `above` where x is NaN.
+/// x where it is NaN: what these instructions give where an operand is NaN is their second one.
 inline F at_least(F x, float low) {
+#if LANNER_SIMD_BYTES == 64
+  return F(_mm512_max_ps(__m512(splat(low)), __m512(x)));
+#elif LANNER_SIMD_BYTES == 32
+  return F(_mm256_max_ps(__m256(splat(low)), __m256(x)));
+#else
   return x < low ? splat(low) : x;
+#endif
 }
 inline F at_most(F x, float high) {
+#if LANNER_SIMD_BYTES == 64
+  return F(_mm512_min_ps(__m512(splat(high)), __m512(x)));
+#elif LANNER_SIMD_BYTES == 32
+  return F(_mm256_min_ps(__m256(splat(high)), __m256(x)));
+#else
   return x > high ? splat(high) : x;
+#endif
 }
 
 } // namespace lanner::LANNER_SIMD

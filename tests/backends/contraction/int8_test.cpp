@@ -92,10 +92,11 @@ std::set<std::string> check_layer(const Int8Layer& layer) {
     auto tactic =
         contraction_tactic(*c.node, *contraction, *functions, layer.conv() ? "int8_conv" : "int8_matmul");
     EXPECT_TRUE(tactic);
-    for (const int threads : {1, 3}) {
-      tactic->config = ConfigText().set("by", std::string(functions->name)).set("threads", threads).bytes();
-      run_and_compare(c, *tactic, target);
-    }
+    for (const RowForm form : row_forms(*contraction, *functions))
+      for (const int threads : {1, 3}) {
+        tactic->config = contraction_config(*functions, form, threads);
+        run_and_compare(c, *tactic, target);
+      }
   }
   return ran;
 }
@@ -206,6 +207,20 @@ const Int8Layer layers[] = {
      .x_zero = 10,
      .steps = {"add_bytes", "relu"},
      .result = "u8"},
+    {.input = {5, 64, 6, 9}, // Rows that share pixels: several images, a padded line's value, signed x.
+     .filter = {33, 64, 3, 2},
+     .output = {5, 33, 7, 10},
+     .attributes = "pads = [1, 1, 2, 1]",
+     .x_type = "i8",
+     .x_zero = -3,
+     .steps = {"add_bytes", "relu"},
+     .result = "u8"},
+    {.input = {1, 64, 70, 120},
+     .filter = {16, 64, 3, 3},
+     .output = {1, 16, 66, 118},
+     .attributes = "dilations = [2, 1]",
+     .x_zero = 7,
+     .steps = {"silu"}},
     {.input = {1, 32, 9, 9},
      .filter = {40, 32, 1, 1},
      .output = {1, 40, 9, 9},

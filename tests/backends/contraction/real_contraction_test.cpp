@@ -31,7 +31,15 @@ Tensor as_reals(const Tensor& tensor) {
 
 constexpr double of_bf16 = 1e-2;
 
-/// On 1 and on 3 threads, twice each: the results have the same bits.
+std::vector<std::vector<std::byte>> configs_of(const Contraction& contraction,
+                                               const BlockFunctions& functions) {
+  std::vector<std::vector<std::byte>> all;
+  for (const RowForm form : row_forms(contraction, functions))
+    for (const int threads : {1, 3}) all.push_back(contraction_config(functions, form, threads));
+  return all;
+}
+
+/// Each form of rows, on 1 and on 3 threads, twice each: the results have the same bits.
 void run_and_compare(const NodeCase& c, bool conv, const BlockFunctions& functions) {
   SCOPED_TRACE(std::string(functions.name));
   std::string reason;
@@ -42,8 +50,8 @@ void run_and_compare(const NodeCase& c, bool conv, const BlockFunctions& functio
   Target target;
   target.threads = 3;
   Tensor first;
-  for (const int threads : {1, 3}) {
-    tactic->config = ConfigText().set("by", std::string(functions.name)).set("threads", threads).bytes();
+  for (const auto& config : configs_of(*contraction, functions)) {
+    tactic->config = config;
     ReadyTactic ready = make_ready(c, cpu_backend(), *tactic, target);
     for (int run = 0; run < 2; ++run) {
       ready.launch();
@@ -109,6 +117,23 @@ const RealGraph graphs[] = {
             "%r: f32[40]) -> (%d) {\n"
             "%a: f32[2, 19, 40] = matmul(%p, %q)\n%c: f32[2, 19, 40] = add(%a, %r)\n"
             "%d: f32[2, 19, 40] = sigmoid(%c)\n})\n}"},
+    // Windows of which rows share pixels: several images in a block, parts of a line, lines far apart, wide
+    // padding, a result of one pixel, an image of several blocks.
+    {true, "graph @g(%x: f32[9, 32, 7, 7]) -> (%y) {\n"
+           "%w: f32[40, 32, 3, 3] = constant() {value = random(f32[40, 32, 3, 3], seed = 3, std = 0.1)}\n"
+           "%y: f32[9, 40, 7, 7] = conv(%x, %w) {pads = [1, 1, 1, 1]}\n}"},
+    {true, "graph @g(%x: f32[1, 64, 3, 100]) -> (%y) {\n"
+           "%w: f32[16, 64, 1, 5] = constant() {value = random(f32[16, 64, 1, 5], seed = 3, std = 0.1)}\n"
+           "%y: f32[1, 16, 4, 97] = conv(%x, %w) {pads = [0, 0, 1, 1]}\n}"},
+    {true, "graph @g(%x: f32[2, 32, 11, 6]) -> (%y) {\n"
+           "%w: f32[33, 32, 3, 1] = constant() {value = random(f32[33, 32, 3, 1], seed = 3, std = 0.2)}\n"
+           "%y: f32[2, 33, 9, 12] = conv(%x, %w) {pads = [2, 3, 2, 3], dilations = [3, 1]}\n}"},
+    {true, "graph @g(%x: f32[1, 128, 4, 3]) -> (%y) {\n"
+           "%w: f32[70, 128, 4, 3] = constant() {value = random(f32[70, 128, 4, 3], seed = 3, std = 0.05)}\n"
+           "%y: f32[1, 70, 1, 1] = conv(%x, %w)\n}"},
+    {true, "graph @g(%x: f32[2, 128, 61, 57]) -> (%y) {\n"
+           "%w: f32[20, 128, 3, 3] = constant() {value = random(f32[20, 128, 3, 3], seed = 3, std = 0.05)}\n"
+           "%y: f32[2, 20, 61, 57] = conv(%x, %w) {pads = [1, 1, 1, 1]}\n}"},
 };
 INSTANTIATE_TEST_SUITE_P(graphs, RealContractions, testing::ValuesIn(graphs));
 
@@ -152,8 +177,8 @@ void run_in_place_and_compare(const NodeCase& c, bool conv, const BlockFunctions
   ASSERT_EQ(tactic->in_place, 2);
   Target target;
   target.threads = 3;
-  for (const int threads : {1, 3}) {
-    tactic->config = ConfigText().set("by", std::string(functions.name)).set("threads", threads).bytes();
+  for (const auto& config : configs_of(*contraction, functions)) {
+    tactic->config = config;
     ReadyTactic ready = make_ready(c, cpu_backend(), *tactic, target);
     ASSERT_EQ(ready.inputs[2].bytes(), ready.outputs[0].bytes());
     ready.outputs[0] = ready.inputs[2];
