@@ -15,7 +15,7 @@ def facts():
         (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
         platform.machine(),
     )
-    found = {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(), "python": platform.python_version()}
+    found = {"date": datetime.date.today().isoformat(), "cpu": model, "cores": len(os.sched_getaffinity(0)), "python": platform.python_version()}
     if shutil.which("nvidia-smi"):
         query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
         found["gpu"], found["driver"] = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0].split(", ")
@@ -23,10 +23,14 @@ def facts():
 
 
 def seconds_in_use():
-    """Processor time of all cores since the machine started, without waiting and a hypervisor's share."""
+    """Processor time of the cores that this process may use since the machine started, without waiting and a hypervisor's share."""
+    cores, ticks = {f"cpu{core}" for core in os.sched_getaffinity(0)}, 0
     with open("/proc/stat", encoding="ascii") as file:
-        user, nice, system, _idle, _wait, irq, soft = map(int, file.readline().split()[1:8])
-    return (user + nice + system + irq + soft) / os.sysconf("SC_CLK_TCK")
+        for name, *fields in map(str.split, file):
+            if name in cores:
+                user, nice, system, _idle, _wait, irq, soft = map(int, fields[:7])
+                ticks += user + nice + system + irq + soft
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def seconds_of(process):
