@@ -7,10 +7,13 @@ import tempfile
 import zlib
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-from picture_files import png_chunk, write_avi, write_gif, write_png
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "support"))
+from picture_files import png_chunk, webp_frame, write_avi, write_gif, write_png, write_webp
 
 KEY = "0123456789abcdef" * 2
+
+
+DOT = b"VP8L" + struct.pack("<I", 10) + b"\x2f\0\0\0\0\x88\x88\x08\0\0"  # WebP's, of one pixel.
 
 
 def written(write, *arguments):
@@ -38,7 +41,7 @@ def picture_seeds():
     text = png_chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(100))) + png_chunk(b"eXIf", tiff([(0x0112, 3, 1, 3)]))
     data = png_chunk(b"IDAT", zlib.compress(bytes(14)))
     strips = [(256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (277, 3, 1, 1), (278, 3, 1, 1), (279, 4, 1, 1)]
-    lossless = b"VP8L" + struct.pack("<I", 10) + b"\x2f\0\0\0\0\x88\x88\x08\0\0"
+    lossless = DOT
     exif = b"EXIF" + struct.pack("<I", 26) + tiff([(0x0112, 3, 1, 8)])
     bmp = b"BM" + struct.pack("<IHHI", 58, 0, 0, 54) + struct.pack("<IiiHHIIiiII", 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0) + bytes(4)
     return {
@@ -49,11 +52,22 @@ def picture_seeds():
     }
 
 
+def webp_frames():
+    """One that is cleared, a late one that blends, and two with what does not belong there."""
+    alpha = b"ALPH" + struct.pack("<I", 2) + b"\0\x80"
+    inner = webp_frame(DOT)
+    return [
+        webp_frame(DOT, duration=0, clear=True), b"EXIF" + struct.pack("<I", 1) + b"a\0", webp_frame(DOT, 2, 2, duration=40),
+        webp_frame(alpha + DOT, 2, 0, blend=False), webp_frame(inner, duration=7),
+    ]  # fmt: skip
+
+
 def clip_seeds():
     y4m = b"YUV4MPEG2 W4 H2 F25:1 Ip A1:1 C420jpeg\n" + 3 * (b"FRAME\n" + bytes(12))
     return {
         "y4m": y4m, "gif": written(write_gif, [(255, 0, 0), (0, 255, 0)], [4, 9]), "apng": written(write_png, [(1, 2, 3), (4, 5, 6)]),
         "avi": written(write_avi, [bytes(48)] * 3, 4, 4, 24), "jpeg": jpeg(),
+        "webp": written(write_webp, 3, 3, webp_frames()),
     }
 
 

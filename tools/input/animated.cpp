@@ -26,6 +26,11 @@ public:
     for (int i = 0; i < count; ++i) value = value << 8 | next();
     return value;
   }
+  unsigned little_endian(int count) {
+    unsigned value = 0;
+    for (int i = 0; i < count; ++i) value |= next() << 8 * i;
+    return value;
+  }
   void skip(std::uint64_t count) { at_ += count; }
   bool ended() const { return ended_; }
 
@@ -84,15 +89,32 @@ bool has_animation(ByteWalk walk) {
   return false;
 }
 
+/// RFC 9649, 2.7: chunks ANMF of a file whose first one says that it is animated.
+bool has_two_frames(ByteWalk walk) {
+  walk.skip(12);                                                              // The file's own header.
+  constexpr unsigned extended = 0x58385056, animated = 2, frame = 0x464d4e41; // "VP8X", "ANMF"
+  if (walk.little_endian(4) != extended) return false;
+  const unsigned first = walk.little_endian(4), flags = walk.next();
+  if (first == 0 || !(flags & animated)) return false;
+  walk.skip(std::uint64_t{first} - 1 + first % 2);
+  for (int frames = 0; !walk.ended();) {
+    const unsigned kind = walk.little_endian(4), size = walk.little_endian(4);
+    if (!walk.ended() && kind == frame && ++frames == 2) return true;
+    walk.skip(std::uint64_t{size} + size % 2);
+  }
+  return false;
+}
+
 } // namespace
 
 bool is_animated(ByteSource& source) {
   if (!source.seekable()) return false;
-  std::array<std::byte, 8> first{};
+  std::array<std::byte, 12> first{};
   const std::size_t count = source.read_at(0, first);
   const std::string_view head(reinterpret_cast<const char*>(first.data()), count);
   if (head.starts_with("GIF8")) return has_two_pictures(ByteWalk(source));
-  return head == "\x89PNG\r\n\x1a\n"sv && has_animation(ByteWalk(source));
+  if (head.starts_with("RIFF") && head.ends_with("WEBP")) return has_two_frames(ByteWalk(source));
+  return head.starts_with("\x89PNG\r\n\x1a\n"sv) && has_animation(ByteWalk(source));
 }
 
 } // namespace lanner::tool

@@ -229,8 +229,7 @@ EncoderOptions MarkedClip::encoder() const {
     options.sample_aspect = turned ? Rational{aspect.den, aspect.num} : aspect;
   if (turned || stream_.mirror || stream_.rotation != 0) options.color = stream_.color;
   // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
-  const bool animated = stream_.codec == "gif" || stream_.codec == "apng";
-  if (animated && options.b_frames < 0) options.b_frames = 0;
+  if (is_animation(stream_.codec) && options.b_frames < 0) options.b_frames = 0;
   return options;
 }
 

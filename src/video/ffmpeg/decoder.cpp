@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include <lanner/threads.h>
 
@@ -19,7 +21,7 @@
 #include "video/ffmpeg/packet_history.h"
 #include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/stream_info.h"
-#include "video/ffmpeg/webp.h"
+#include "video/ffmpeg/webp_animation.h"
 #include "video/read/damaged_picture.h"
 #include "video/read/decoder_threads.h"
 #include "video/read/frame_budget.h"
@@ -98,6 +100,11 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   return context;
 }
 
+std::optional<WebpAnimation> animation_of(const StreamInfo& stream, const Limits& limits) {
+  const auto canvas = stream.codec == "webp" ? animated_webp(stream.extradata) : std::nullopt;
+  return canvas ? std::optional<WebpAnimation>(std::in_place, *canvas, limits) : std::nullopt;
+}
+
 // Of packets that may be decoded again.
 constexpr std::uint64_t most_history_bytes = 64u << 20;
 
@@ -119,13 +126,13 @@ public:
     if (!again_.empty()) return false;
     if (!packet) return send_end();
     if (!began_ && !single_) take_threads();
-    PacketPtr input = to_input(*packet);
     const std::int64_t mark = packets_sent_ + 1;
+    PacketPtr input = to_input(*packet, mark);
+    if (!input) return lose(*packet);
     const int status = ahead_ ? ahead_->send(std::move(input), mark) : send_marked(*context_, *input, mark);
     require_memory();
     if (status == AVERROR(EAGAIN)) return false;
     began_ = true;
-    animated_webp_ = context_->codec_id == AV_CODEC_ID_WEBP && is_animated_webp(packet->bytes);
     ++packets_sent_;
     if (options_.sei) sei_waiting_.add(packets_sent_, sei_scanner_.scan(packet->bytes));
     if (has_threads())
@@ -178,6 +185,7 @@ public:
     const SoleUse::Call call(use_);
     leave_threads(stream);
     stream_ = stream;
+    animation_ = animation_of(stream, options_.limits);
     scanner_.emplace(stream);
     sei_scanner_ = SeiScanner(stream);
     sei_waiting_.clear();
@@ -194,15 +202,39 @@ public:
   }
 
 private:
-  void require_memory() {
-    check(!(ahead_ ? ahead_->take_refusal() : memory_.take_refusal()), ErrorCode::limit_exceeded,
+  void require_memory() { require_memory(ahead_ ? ahead_->take_refusal() : memory_.take_refusal()); }
+  void require_memory(bool refused) const {
+    check(!refused, ErrorCode::limit_exceeded,
           "decode: {}: frames in use would take more than the limit total_bytes of {}; let go of some, or "
           "raise it with --limit total_bytes=N",
           context_->codec->name, options_.limits.total_bytes);
   }
 
+  /// Null for a frame of an animation that holds no picture.
+  PacketPtr to_input_of_animation(const Packet& packet, std::int64_t mark) {
+    try {
+      const std::vector<std::byte> file = animation_->picture(packet, mark);
+      Packet still = packet;
+      still.bytes = file;
+      return to_av(still);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::bad_data) throw;
+      lost_ = error.message();
+      return nullptr;
+    }
+  }
+
+  /// A packet whose damage was met before the codec.
+  bool lose(const Packet& packet) {
+    ++packets_sent_;
+    if (options_.raise_on_error)
+      throw DamagedPicture(fmt::format("decode: {}: {}", context_->codec->name, lost_), packet.pts);
+    return true;
+  }
+
   /// Pictures one by one are pictures' files (picture_parts.h).
-  PacketPtr to_input(const Packet& packet) const {
+  PacketPtr to_input(const Packet& packet, std::int64_t mark) {
+    if (animation_) return to_input_of_animation(packet, mark);
     if (!has_parts(context_->codec_id)) return to_av(packet);
     const PictureParts parts = needed_parts(context_->codec_id, packet.bytes, "decode", options_.limits);
     if (parts.changed.empty()) return to_av(packet);
@@ -277,6 +309,7 @@ private:
   }
 
   void forget() {
+    if (animation_) animation_->forget();
     history_.clear();
     again_.clear();
     leave_out_ = 0;
@@ -332,7 +365,25 @@ private:
       return std::nullopt;
     }
     if (has_threads()) history_.gave(mark_of(*spare_));
-    return to_frame(std::exchange(spare_, nullptr));
+    FramePtr picture = std::exchange(spare_, nullptr);
+    if (animation_ && !draw(picture)) return std::nullopt;
+    return to_frame(std::move(picture));
+  }
+
+  /// Whether the picture is one of the animation.
+  bool draw(FramePtr& picture) {
+    const std::int64_t pts = to_pts(picture->best_effort_timestamp);
+    bool drawn = false;
+    try {
+      drawn = animation_->draw(picture, mark_of(*picture), memory_);
+    } catch (const std::bad_alloc&) {
+      require_memory(memory_.take_refusal());
+      throw;
+    }
+    if (!drawn && options_.raise_on_error)
+      throw DamagedPicture(
+          fmt::format("decode: {}: not of the size that its frame has", context_->codec->name), pts);
+    return drawn;
   }
 
   /// Of sending or receiving: with threads, decoding again tells what it was.
@@ -345,11 +396,6 @@ private:
 
   // Concealing goes on with the next packet; what memory or a limit refused is never concealed.
   void report(int status) {
-    if (animated_webp_)
-      fail(ErrorCode::unsupported,
-           "decode: an animated WebP, which FFmpeg {} does not decode; make a GIF, an APNG or a video of it "
-           "first: magick in.webp out.gif",
-           av_version_info());
     if (!options_.raise_on_error && status != AVERROR(ENOMEM)) return;
     const std::string text = fmt::format("decode: {}: {}", context_->codec->name, error_text(status));
     if (error_code(status) == ErrorCode::bad_data) throw DamagedPicture(text);
@@ -367,8 +413,9 @@ private:
     frame.rotation = display.rotation;
     frame.sample_aspect =
         from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : stream_.sample_aspect;
-    frame.key = is_key(*from);
-    frame.corrupt = (from->flags & AV_FRAME_FLAG_CORRUPT) || from->decode_error_flags;
+    frame.key = animation_ ? animation_->key() : is_key(*from);
+    frame.corrupt = (from->flags & AV_FRAME_FLAG_CORRUPT) || from->decode_error_flags ||
+                    (animation_ && animation_->corrupt());
     frame.interlaced = is_interlaced(*from);
     frame.top_field_first = frame.interlaced && is_top_field_first(*from);
     if (options_.sei) frame.sei = sei_waiting_.take(mark_of(*from));
@@ -392,12 +439,13 @@ private:
   SeiScanner sei_scanner_;
   SeiQueue sei_waiting_; ///< By the place of their packets among those sent, from 1.
   std::int64_t packets_sent_ = 0;
+  std::optional<WebpAnimation> animation_; ///< See Note [Animated WebP].
+  std::string lost_;                       ///< Why a packet of it was not decoded.
   PacketHistory history_;                  ///< With threads.
   std::deque<PacketHistory::Entry> again_; ///< What one thread is still to decode again.
   std::int64_t leave_out_ = 0;             ///< Frames of it that were given before.
   bool single_ = false;                    ///< One thread has taken over.
   bool began_ = false;                     ///< The codec has state.
-  bool animated_webp_ = false;             ///< The packet sent last.
   bool draining_ = false, finished_ = false;
 };
 

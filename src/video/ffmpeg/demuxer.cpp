@@ -12,6 +12,7 @@
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/ffmpeg/webp_demuxer.h"
 #include "video/ffmpeg/write/av_demuxer.h"
 
 namespace lanner::ffmpeg {
@@ -342,7 +343,12 @@ private:
 
 std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& options) {
   check(source != nullptr, ErrorCode::invalid_argument, "open_demuxer: no source was given");
-  return std::make_unique<FfmpegDemuxer>(std::move(source), options);
+  const bool webp = options.format == webp_format;
+  if (webp || options.format.empty())
+    if (auto demuxer = open_animated_webp(source, options)) return demuxer;
+  DemuxerOptions told = options;
+  if (webp) told.format = "webp_pipe"; // FFmpeg's, of one picture.
+  return std::make_unique<FfmpegDemuxer>(std::move(source), told);
 }
 
 } // namespace lanner::ffmpeg

@@ -56,20 +56,23 @@ private:
   std::size_t bytes_ = 0;
 };
 
-/// Where the planes of a picture lie in one block.
-struct Layout {
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+struct FrameMemory::Layout {
   std::array<int, 4> pitches{};
   std::array<std::size_t, 4> offsets{};
   int planes = 0;
   std::size_t bytes = 0;
 };
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
+namespace {
 
 /// As the codec wants it: rows that it may fill beyond the picture's size. Negative is FFmpeg's error.
-int layout_of(AVCodecContext& context, const AVFrame& frame, Layout& layout) {
+int layout_of(AVCodecContext& context, const AVFrame& frame, FrameMemory::Layout& layout) {
   const auto format = static_cast<AVPixelFormat>(frame.format);
   int width = frame.width, height = frame.height;
   int steps[AV_NUM_DATA_POINTERS];
@@ -167,7 +170,18 @@ int FrameMemory::fill(AVCodecContext& context, AVFrame& frame, int flags) const 
     return avcodec_default_get_buffer2(&context, &frame, flags);
   Layout layout;
   if (const int status = layout_of(context, frame, layout); status < 0) return status;
+  return lend(frame, layout);
+}
 
+bool FrameMemory::lend_packed(AVFrame& frame, std::size_t row_bytes) const {
+  Layout layout;
+  layout.pitches[0] = static_cast<int>(aligned(row_bytes));
+  layout.bytes = aligned(aligned(row_bytes) * static_cast<std::size_t>(frame.height) + beyond);
+  layout.planes = 1;
+  return lend(frame, layout) >= 0;
+}
+
+int FrameMemory::lend(AVFrame& frame, const Layout& layout) const {
   struct Lent {
     std::weak_ptr<Idle> home; ///< Gone with the codec; the pages then go back at once.
     Block block;

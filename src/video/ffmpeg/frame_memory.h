@@ -2,6 +2,7 @@
 // Memory of the pictures that a codec decodes into.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -18,10 +19,15 @@ namespace lanner::ffmpeg {
 /// Serves one codec context; pictures outlive it. Codecs' threads may ask at once.
 class FrameMemory {
 public:
+  struct Layout; ///< Where the planes of a picture lie in one block.
+
   /// At most `bytes` are lent at a time: to the codec, to frames that wait, and to those that callers hold.
   explicit FrameMemory(std::uint64_t bytes);
   /// `context` decodes into this memory from now on; before it is opened.
   void serve(AVCodecContext& context);
+  /// Memory for the pixels of `frame`, of one plane with rows of so many bytes, that no codec decodes into.
+  /// False where no more is lent.
+  bool lend_packed(AVFrame& frame, std::size_t row_bytes) const;
   /// Whether more was asked for since the last call. The codec takes it for damage.
   bool take_refusal() noexcept;
   /// Whether the codec, on whatever thread, spoke of an error since the last call.
@@ -35,6 +41,7 @@ private:
   struct Idle;
   static int get_buffer(AVCodecContext* context, AVFrame* frame, int flags) noexcept;
   int fill(AVCodecContext& context, AVFrame& frame, int flags) const;
+  int lend(AVFrame& frame, const Layout& layout) const;
 
   std::shared_ptr<Idle> idle_;
   std::atomic<bool> error_{false};

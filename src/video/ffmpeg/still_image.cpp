@@ -2,6 +2,8 @@
 #include <cctype>
 #include <filesystem>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -17,7 +19,7 @@
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/pixel_format.h"
-#include "video/ffmpeg/webp.h"
+#include "video/ffmpeg/webp_animation.h"
 #include "video/ffmpeg/write/encoder_choice.h"
 
 namespace lanner::ffmpeg {
@@ -92,20 +94,6 @@ FramePtr decode_one(AVCodecContext& context, FrameMemory& memory, const AVPacket
   return frame;
 }
 
-/// FFmpeg takes a WebP of several pictures for a damaged one.
-template<typename Body>
-FramePtr with_webp_named(std::span<const std::byte> bytes, const std::string& name, Body&& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::bad_data || !is_animated_webp(bytes)) throw;
-    fail(ErrorCode::unsupported,
-         "{}: an animated WebP, which FFmpeg {} does not decode; make a GIF, an APNG or a video of it first: "
-         "magick in.webp out.gif",
-         name, av_version_info());
-  }
-}
-
 std::string lower_extension(const std::string& path) {
   std::string text = std::filesystem::path(path).extension().string();
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -168,6 +156,34 @@ std::uint64_t bytes_of(const AVFrame& frame) {
   return bytes;
 }
 
+/// The first frame of an animated WebP, on its canvas; see Note [Animated WebP].
+class FirstOfWebp {
+public:
+  FirstOfWebp(std::span<const std::byte> file, const WebpCanvas& canvas, const Limits& limits)
+      : animation_(canvas, limits) {
+    Packet packet;
+    packet.bytes = first_webp_frame(file);
+    packet.key = true;
+    still_ = animation_.picture(packet, mark);
+  }
+  std::span<const std::byte> still() const { return still_; }
+  FramePtr drawn(FramePtr picture, FrameMemory& memory, const Limits& limits) {
+    try {
+      check(animation_.draw(picture, mark, memory), ErrorCode::bad_data,
+            "the first frame's picture has not the size that the frame has");
+    } catch (const std::bad_alloc&) {
+      if (!memory.take_refusal()) throw;
+      fail_limit("total_bytes", limits.total_bytes, "decoding the animated WebP takes more");
+    }
+    return picture;
+  }
+
+private:
+  static constexpr std::int64_t mark = 1;
+  WebpAnimation animation_;
+  std::vector<std::byte> still_;
+};
+
 /// The picture as the codec gives it, then in a format of ours, then upright: each counts while it is there.
 Image decoded(std::span<const std::byte> bytes, const Limits& limits, const std::string& name) {
   const AVCodecID codec = image_codec(bytes, name);
@@ -175,22 +191,25 @@ Image decoded(std::span<const std::byte> bytes, const Limits& limits, const std:
   FrameMemory memory(bytes_for_picture(codec, limits.total_bytes, parts.beside));
   clear_logged_error();
   const CodecContextPtr context = open_image_decoder(codec, name, limits, memory);
+  const auto named = [&] { return name; };
+  std::optional<FirstOfWebp> first;
+  if (const auto canvas = animated_webp(bytes))
+    with_context(named, [&] { first.emplace(bytes, *canvas, limits); });
   Packet packet;
-  packet.bytes = parts.of(bytes);
+  packet.bytes = first ? first->still() : parts.of(bytes);
   packet.key = true;
   check_deadline();
-  FramePtr frame = with_webp_named(
-      bytes, name, [&] { return decode_one(*context, memory, *to_av(packet), name, limits); });
+  FramePtr frame = decode_one(*context, memory, *to_av(packet), name, limits);
+  if (first) frame = with_context(named, [&] { return first->drawn(std::move(frame), memory, limits); });
   check_deadline();
   const Orientation orientation = orientation_of(display_matrix(*frame));
-  return with_context([&] { return name; },
-                      [&] {
-                        const Charge charge(current_account(), bytes_of(*frame));
-                        Image image = to_image(std::move(frame), limits);
-                        if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)
-                          image.color.matrix = ColorMatrix::bt601;
-                        return oriented(image, orientation);
-                      });
+  return with_context(named, [&] {
+    const Charge charge(current_account(), bytes_of(*frame));
+    Image image = to_image(std::move(frame), limits);
+    if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)
+      image.color.matrix = ColorMatrix::bt601;
+    return oriented(image, orientation);
+  });
 }
 
 } // namespace

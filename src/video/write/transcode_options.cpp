@@ -70,7 +70,7 @@ EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_vie
   else
     encoder.format = is_lossless(encoder) ? stream.format : encodable(encoder.format, encoder.codec, stream);
   // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
-  if ((stream.codec == "gif" || stream.codec == "apng") && encoder.b_frames < 0) encoder.b_frames = 0;
+  if (is_animation(stream.codec) && encoder.b_frames < 0) encoder.b_frames = 0;
   if (!clip.hdr.empty()) add_hdr(encoder, clip.hdr);
   if (clip.fields != VideoFields::progressive && marks_fields(encoder, clip.fields))
     add_params(encoder, "x264-params", clip.fields == VideoFields::top_first ? "tff=1" : "bff=1");

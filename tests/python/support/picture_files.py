@@ -80,6 +80,20 @@ def write_png(path, colors, delay=(1, 10), width=8, height=8):
     return path
 
 
+def webp_frame(picture, x=0, y=0, width=1, height=1, duration=100, blend=True, clear=False):
+    """The chunk of an animated WebP's frame, of a still file's chunks."""
+    fields = b"".join(value.to_bytes(3, "little") for value in (x // 2, y // 2, width - 1, height - 1, duration))
+    return chunk(b"ANMF", fields + bytes([clear + 2 * (not blend)]) + picture)
+
+
+def write_webp(path, width, height, frames, plays=0):
+    """An animated WebP of such chunks."""
+    size = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    head = chunk(b"VP8X", b"\x12\0\0\0" + size) + chunk(b"ANIM", bytes(4) + struct.pack("<H", plays))
+    path.write_bytes(chunk(b"RIFF", b"WEBP" + head + b"".join(frames)))
+    return path
+
+
 def set_display_matrix(mp4, a, b, c, d):
     """Rows (a b) and (c d) say where the stored picture's axes go."""
     content = bytearray(mp4.read_bytes())

@@ -110,12 +110,6 @@ class TestMessages:
         said = refuse("decode", clip, "--md5")
         assert "VVC" in said and "libx264" in said
 
-    @pytest.mark.parametrize("command", [["decode", "--md5"], ["probe"]])
-    def test_animated_webp(self, tmp_path, command):
-        clip = found("e17.webp")
-        said = refuse(command[0], clip, *command[1:])
-        assert "animated WebP" in said and "magick" in said
-
     def test_a_size_that_changes(self, tmp_path):
         said = refuse("transcode", found("size_change.mp4"), tmp_path / "a.mp4", "--on-size-change", "error")
         assert "frame 25 (1.000 s) is 64x96, those before are 96x64" in said and "scale or pad" in said

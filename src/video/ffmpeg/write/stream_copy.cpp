@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "video/bitstream/webp_chunks.h"
 #include "video/ffmpeg/library.h"
 
 namespace lanner::ffmpeg {
@@ -42,7 +43,12 @@ bool holds_codec(const AVOutputFormat& format, AVCodecID codec) {
 }
 
 /// Containers with a table of codecs refuse others by themselves, with FFmpeg's own reason.
-bool holds_video(const AVOutputFormat& format, AVCodecID codec) {
+bool holds_video(const AVOutputFormat& format, const AVCodecParameters& stream) {
+  const AVCodecID codec = stream.codec_id;
+  // Chunks of an animated WebP's file are no pictures to FFmpeg's muxers.
+  const Bytes head(reinterpret_cast<const std::byte*>(stream.extradata),
+                   static_cast<std::size_t>(std::max(0, stream.extradata_size)));
+  if (codec == AV_CODEC_ID_WEBP && animated_webp(head)) return false;
   if (is_named(format, "mpegts"))
     return std::find(std::begin(of_transport_videos), std::end(of_transport_videos), codec) !=
            std::end(of_transport_videos);
@@ -90,7 +96,7 @@ bool holds(const AVOutputFormat& format, const AVCodecParameters& stream) {
   case AVMEDIA_TYPE_SUBTITLE:
     return holds_codec(format, stream.codec_id);
   case AVMEDIA_TYPE_VIDEO:
-    return holds_video(format, stream.codec_id);
+    return holds_video(format, stream);
   default:
     return true;
   }
@@ -108,7 +114,8 @@ std::string copy_refusal(const AVOutputFormat& format, const AVStream& stream) {
     return av_dict_get(stream.metadata, "filename", nullptr, 0) ? "" : "it has no file name";
   case AVMEDIA_TYPE_VIDEO:
     if (!is_cover(stream))
-      return holds_video(format, codec) ? std::string() : fmt::format("{} cannot hold it", format.name);
+      return holds_video(format, *stream.codecpar) ? std::string()
+                                                   : fmt::format("{} cannot hold it", format.name);
     return holds_cover(format, stream) ? std::string() : fmt::format("{} cannot hold it", format.name);
   default:
     return "data streams are not copied";
