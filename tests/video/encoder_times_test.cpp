@@ -181,4 +181,47 @@ TEST(EncoderTimes, TheStreamsTimingIsThatOfTheNewRate) {
   }
 }
 
+TEST(EncoderTimes, TheStreamsTimingIsTheRateWhereTicksAreFiner) {
+  LANNER_NEEDS_TRACE();
+  for (const std::string encoder : {"libx264", "libx265"}) {
+    if (!test::has_encoder(encoder)) continue;
+    const bool avc = encoder == "libx264";
+    const std::string prefix = avc ? "" : "vui_";
+    const std::int64_t ticks_a_frame = avc ? 2 : 1;
+    for (const Rational time_base : {Rational{1, 1000}, Rational{1, 90'000}, Rational{1, 25}})
+      for (const bool apart : {false, true}) {
+        SCOPED_TRACE(encoder + " " + std::to_string(time_base.den) + (apart ? " apart" : ""));
+        EncoderOptions options = options_of(encoder, time_base);
+        options.gop = 4;
+        options.global_header = apart;
+        auto made = encoded_without_times(options, 9, {});
+        EXPECT_EQ(sorted_times(made).back(), 8 * time_base.den / 25);
+        std::vector<std::byte> whole = made.stream.extradata;
+        EXPECT_EQ(whole.empty(), !apart);
+        whole.insert(whole.end(), made.packets[0].bytes.begin(), made.packets[0].bytes.end());
+        made.packets[0].bytes = whole;
+        const test::HeaderTrace trace(made);
+        const Ticks scales = trace.all(prefix + "time_scale"),
+                    units = trace.all(prefix + "num_units_in_tick");
+        ASSERT_GE(scales.size(), apart ? 1u : 3u);
+        ASSERT_EQ(scales.size(), units.size());
+        for (std::size_t i = 0; i < scales.size(); ++i)
+          EXPECT_EQ(scales[i], 25 * ticks_a_frame * units[i]) << i;
+        EXPECT_EQ(test::decoded(made).size(), 9u);
+      }
+  }
+}
+
+TEST(EncoderTimes, TheStreamsTimingIsTheRateWithAnHrdToo) {
+  LANNER_NEEDS_TRACE();
+  LANNER_NEEDS_ENCODER("libx264");
+  EncoderOptions options = options_of("libx264", {1, 1000});
+  options.rate_control = RateControl::cbr;
+  options.hrd = true;
+  const auto made = encoded_without_times(options, 9, {});
+  EXPECT_EQ(sorted_times(made), (Ticks{0, 40, 80, 120, 160, 200, 240, 280, 320}));
+  const test::HeaderTrace trace(made);
+  EXPECT_EQ(trace.first("time_scale"), 50 * trace.first("num_units_in_tick"));
+}
+
 } // namespace lanner

@@ -51,7 +51,10 @@ public:
   explicit FfmpegEncoder(const EncoderOptions& options)
       : options_(options), asked_color_(options.color), ticks_are_frames_(options.time_base.den <= 0) {
     check_encoder_options(options_, true);
-    session_ = std::make_unique<EncoderSession>(options_);
+    EncoderOptions asked = options_;
+    tell_rate(asked);
+    session_ = std::make_unique<EncoderSession>(asked);
+    options_.color = asked.color;
     times_.set_rate(options_.rate, session_->stream().time_base);
     begin_session();
   }
@@ -177,12 +180,13 @@ private:
     begin_session();
   }
   /// Where no time base was asked for, ticks are frames of the first rate. libx264 would go on to take them
-  /// for its frames, in the stream's timing and in the bits that it gives each.
+  /// for its frames, in the stream's timing and in the bits that it gives each; so would its HRD take finer
+  /// ones.
   void tell_rate(EncoderOptions& options) const {
     const bool others =
         options.time_base.den > 0 && options.time_base != Rational{options.rate.den, options.rate.num};
-    if (!ticks_are_frames_ || !others) return;
-    if (!std::string_view(session_->codec().name).starts_with("libx264")) return;
+    if (!(ticks_are_frames_ || options.hrd) || !others) return;
+    if (!std::string_view(find_encoder(options)->name).starts_with("libx264")) return;
     std::string& own = options.codec_options["x264-params"];
     own += own.empty() ? "force-cfr=1" : ":force-cfr=1";
   }

@@ -1,6 +1,7 @@
 #include "video/ffmpeg/write/encoder_session.h"
 
 #include <algorithm>
+#include <climits>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,23 @@ ColorInfo complete(ColorInfo color, const StoredFormat& format, std::int32_t hei
       (format_info(format.format).yuv && color.matrix == ColorMatrix::rgb))
     color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
   return color;
+}
+
+/// Ticks a second that the VUI is to tell; a denominator of 0: what the encoder itself writes. libx264 writes
+/// the ticks of pts, by which players of a bare stream would go: here it is the rate, of which a tick of
+/// H.264 is a field (E.2.1). Its HRD counts in the ticks that it writes.
+AVRational ticks_of_stream(const EncoderOptions& options, const AVCodecContext& context) {
+  if (options.time_scale > 0) return {options.time_scale, options.num_units_in_tick};
+  const auto params = options.codec_options.find("x264-params");
+  const bool steady = params != options.codec_options.end() &&
+                      (":" + params->second + ":").find(":force-cfr=1:") != std::string::npos;
+  const bool differs = av_cmp_q(context.time_base, av_inv_q(context.framerate)) != 0;
+  const bool x264 = std::string_view(context.codec->name).starts_with("libx264");
+  AVRational ticks{0, 0};
+  if (x264 && differs && !steady && !options.hrd)
+    av_reduce(&ticks.num, &ticks.den, std::int64_t{context.framerate.num} * 2, context.framerate.den,
+              INT_MAX);
+  return ticks;
 }
 
 /// What an encoder that is kept from printing would have said.
@@ -127,13 +145,15 @@ void EncoderSession::open(const EncoderOptions& options) {
 }
 
 void EncoderSession::add_timing(const EncoderOptions& options) {
-  if (options.time_scale == 0) return;
+  const AVRational ticks = ticks_of_stream(options, *context_);
+  if (ticks.den == 0) return;
+  filters_keys_alone_ = options.time_scale == 0;
   const bool avc = context_->codec_id == AV_CODEC_ID_H264;
   const AVBitStreamFilter* type = av_bsf_get_by_name(avc ? "h264_metadata" : "hevc_metadata");
+  if (!type && options.time_scale == 0) return;
   check(type != nullptr, ErrorCode::unsupported,
         "encoder {}: num_units_in_tick and time_scale need FFmpeg's h264_metadata and hevc_metadata, which "
-        "this "
-        "build of it lacks",
+        "this build of it lacks",
         codec().name);
   AVBSFContext* made = nullptr;
   if (av_bsf_alloc(type, &made) < 0) throw std::bad_alloc();
@@ -141,12 +161,12 @@ void EncoderSession::add_timing(const EncoderOptions& options) {
   check(avcodec_parameters_from_context(filter_->par_in, context_.get()) >= 0, ErrorCode::out_of_memory,
         "encoder: memory was refused by the system");
   filter_->time_base_in = context_->time_base;
-  const std::string rate = fmt::format("{}/{}", options.time_scale, options.num_units_in_tick);
+  const std::string rate = fmt::format("{}/{}", ticks.num, ticks.den);
   const AVOption* option = av_opt_find(filter_->priv_data, "tick_rate", nullptr, 0, 0);
   check(option && av_opt_set(filter_->priv_data, "tick_rate", rate.c_str(), 0) >= 0 &&
             av_bsf_init(filter_.get()) >= 0,
         ErrorCode::invalid_argument, "encoder {}: num_units_in_tick {} and time_scale {} were refused",
-        codec().name, options.num_units_in_tick, options.time_scale);
+        codec().name, ticks.den, ticks.num);
 }
 
 void EncoderSession::describe(const EncoderOptions& options) {
@@ -190,7 +210,9 @@ PacketPtr EncoderSession::receive(int& status) {
   clear_logged_error();
   status = avcodec_receive_packet(context_.get(), packet.get());
   if (status < 0) return nullptr;
-  if (!filter_) return packet;
+  const bool has_headers =
+      packet->flags & AV_PKT_FLAG_KEY && !(context_->flags & AV_CODEC_FLAG_GLOBAL_HEADER);
+  if (!filter_ || (filters_keys_alone_ && !has_headers)) return packet;
   status = av_bsf_send_packet(filter_.get(), packet.get());
   if (status >= 0) status = av_bsf_receive_packet(filter_.get(), packet.get());
   return status >= 0 ? std::move(packet) : nullptr;

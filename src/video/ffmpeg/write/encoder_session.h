@@ -55,7 +55,8 @@ private:
   void send_one_for_svt();
 
   CodecContextPtr context_;
-  FilterPtr filter_; ///< Writes VUI timing; null where none was asked for.
+  FilterPtr filter_; ///< Writes VUI timing; null where the encoder's own is right.
+  bool filters_keys_alone_ = false;
   StoredFormat target_{};
   bool copies_input_ = false; ///< The encoder is done with a picture's memory when send() returns.
   bool forces_keyframes_ = true, sent_ = false;
