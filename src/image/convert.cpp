@@ -8,6 +8,7 @@
 #include "image/cuda/gpu_convert.h"
 #include "image/matrix_codes.h"
 #include "image/planes.h"
+#include "image/ycgco_r.h"
 
 namespace lanner {
 
@@ -76,6 +77,8 @@ void convert_image(const Image& from, Image& to, Stream stream, int threads) {
         to_string(from.format));
   const bool both_yuv = format_info(from.format).yuv && format_info(to.format).yuv;
   if (!both_yuv || job.from_color.matrix != job.to_color.matrix) {
+    if (const std::optional<Image> rgb = without_ycgco_r(from))
+      return convert_image(*rgb, to, stream, threads);
     check_convertible("convert", from.format, from.color);
     check_convertible("convert", to.format, to.color);
   }

@@ -13,6 +13,7 @@
 #include "image/matrix_codes.h"
 #include "image/preprocess_plan.h"
 #include "image/row_kernels.h"
+#include "image/ycgco_r.h"
 #include "tensor/float16.h"
 
 namespace lanner {
@@ -173,6 +174,8 @@ void check_output(const Preprocess& spec, const Shape& element, const Tensor& ou
 } // namespace
 
 void preprocess_into(std::byte* element, const Image& image, const Preprocess& spec, int threads) {
+  if (const std::optional<Image> rgb = without_ycgco_r(image))
+    return preprocess_into(element, *rgb, spec, threads);
   check_convertible("preprocess", image.format, image.color);
   if (has_constant_luminance(image))
     return preprocess_into(element, without_constant_luminance(image, threads), spec, threads);

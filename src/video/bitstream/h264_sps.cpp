@@ -39,15 +39,10 @@ void read_picture_order(BitReader& bits, H264Sequence& sequence) {
   for (std::uint32_t i = 0; i < cycle && !bits.ended(); ++i) bits.exp_golomb();
 }
 
-} // namespace
+constexpr std::size_t most_bytes = 1024; ///< Of a set.
 
-bool h264_tells_chroma(std::uint32_t profile) {
-  return std::ranges::find(high_profiles, profile) != std::end(high_profiles);
-}
-
-H264Sequence h264_sequence(Bytes unit) {
-  const std::vector<std::byte> head = unescaped(unit, 1024);
-  BitReader bits(head);
+/// Up to frame_mbs_only_flag.
+H264Sequence read_sequence(BitReader& bits) {
   bits.skip(8);
   const std::uint32_t profile = bits.bits(8);
   bits.skip(16);
@@ -63,6 +58,28 @@ H264Sequence h264_sequence(Bytes unit) {
   const bool frames_only = bits.flag();
   sequence.fields = !frames_only || bits.ended();
   return sequence;
+}
+
+} // namespace
+
+bool h264_tells_chroma(std::uint32_t profile) {
+  return std::ranges::find(high_profiles, profile) != std::end(high_profiles);
+}
+
+H264Sequence h264_sequence(Bytes unit) {
+  const std::vector<std::byte> head = unescaped(unit, most_bytes);
+  BitReader bits(head);
+  return read_sequence(bits);
+}
+
+std::optional<ColorCodes> h264_colors(Bytes unit) {
+  const std::vector<std::byte> head = unescaped(unit, most_bytes);
+  BitReader bits(head);
+  if (read_sequence(bits).fields) bits.skip(1); // mb_adaptive_frame_field_flag
+  bits.skip(1);                                 // direct_8x8_inference_flag
+  if (bits.flag())
+    for (int i = 0; i < 4; ++i) bits.exp_golomb(); // Cropping.
+  return bits.flag() ? read_color_codes(bits) : std::nullopt;
 }
 
 } // namespace lanner

@@ -1,7 +1,10 @@
 #pragma once
 // Facts of H.264 sequence parameter sets.
 
+#include <optional>
+
 #include "video/bitstream/bits.h"
+#include "video/bitstream/color_codes.h"
 
 namespace lanner {
 
@@ -22,5 +25,7 @@ struct H264Sequence {
 };
 /// Of a sequence parameter set (H.264 7.3.2.1.1).
 H264Sequence h264_sequence(Bytes unit);
+/// The colour description in it (E.1.1); nothing where it has none.
+std::optional<ColorCodes> h264_colors(Bytes unit);
 
 } // namespace lanner

@@ -20,6 +20,7 @@
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/packet_history.h"
 #include "video/ffmpeg/picture_parts.h"
+#include "video/ffmpeg/pixel_format.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/webp_animation.h"
 #include "video/read/damaged_picture.h"
@@ -134,6 +135,7 @@ public:
     if (status == AVERROR(EAGAIN)) return false;
     began_ = true;
     ++packets_sent_;
+    colors_.see(*packet);
     if (options_.sei) sei_waiting_.add(packets_sent_, sei_scanner_.scan(packet->bytes));
     if (has_threads())
       history_.add(packets_sent_, *input, scanner_->scan(*packet).start == EntryPoint::clean);
@@ -187,6 +189,7 @@ public:
     stream_ = stream;
     animation_ = animation_of(stream, options_.limits);
     scanner_.emplace(stream);
+    colors_ = ColorScanner(stream);
     sei_scanner_ = SeiScanner(stream);
     sei_waiting_.clear();
     forget();
@@ -422,6 +425,8 @@ private:
     if (frame.corrupt && options_.raise_on_error)
       throw DamagedPicture(fmt::format("decode: {}", context_->codec->name), frame.pts);
     frame.image = to_image(std::move(from), options_.limits);
+    if (frame.image.color.matrix == ColorMatrix::unspecified)
+      frame.image.color.matrix = matrix_without_name(colors_.codes());
     return frame;
   }
 
@@ -436,6 +441,7 @@ private:
   std::unique_ptr<CodecAhead> ahead_; ///< Where it has no threads; behind the context that it uses.
   FramePtr spare_;                    ///< Filled by the next receive().
   std::optional<PacketScanner> scanner_;
+  ColorScanner colors_; ///< Up to the packet that was sent last.
   SeiScanner sei_scanner_;
   SeiQueue sei_waiting_; ///< By the place of their packets among those sent, from 1.
   std::int64_t packets_sent_ = 0;

@@ -179,6 +179,13 @@ AVColorSpace to_av(ColorMatrix matrix) noexcept {
   return known ? static_cast<AVColorSpace>(code) : AVCOL_SPC_UNSPECIFIED;
 }
 
+ColorMatrix matrix_without_name(const ColorCodes& codes) noexcept {
+  const ColorMatrix matrix = matrix_of_code(codes.matrix, codes.primaries);
+  const bool known = matrix != ColorMatrix::unspecified; // Of code points that an enum can hold.
+  return known && !av_color_space_name(static_cast<AVColorSpace>(codes.matrix)) ? matrix
+                                                                                : ColorMatrix::unspecified;
+}
+
 namespace {
 
 ColorInfo color_info(int space, int range, int siting, int primaries, int transfer) noexcept {

@@ -6,6 +6,8 @@
 
 #include <lanner/image.h>
 
+#include "video/bitstream/color_codes.h"
+
 extern "C" {
 #include <libavcodec/codec_par.h>
 #include <libavutil/frame.h>
@@ -50,6 +52,9 @@ int code_of(const Enum& value) noexcept {
   std::memcpy(&code, &value, sizeof code);
   return code;
 }
+
+/// A matrix that this FFmpeg has no name for, and so gives as unspecified; `unspecified` for every other one.
+ColorMatrix matrix_without_name(const ColorCodes& codes) noexcept;
 
 /// The colour description in an AVFrame or in AVCodecParameters; code points without a meaning are
 /// unspecified.

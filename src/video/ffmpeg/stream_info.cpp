@@ -92,6 +92,8 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream) {
   info.duration = stream.duration == AV_NOPTS_VALUE ? 0 : std::max<std::int64_t>(0, stream.duration);
   info.frames = std::max<std::int64_t>(0, stream.nb_frames);
   info.metadata = entries_of(stream.metadata);
+  if (info.color.matrix == ColorMatrix::unspecified)
+    info.color.matrix = matrix_without_name(ColorScanner(info).codes());
   if (info.format == PixelFormat::yuv420p && alpha_decoder(info)) {
     info.format = PixelFormat::yuva420p;
     info.native_format = to_string(info.format);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "image/matrix_codes.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
@@ -30,6 +31,17 @@ ColorInfo complete(ColorInfo color, const StoredFormat& format, std::int32_t hei
       (format_info(format.format).yuv && color.matrix == ColorMatrix::rgb))
     color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
   return color;
+}
+
+/// libx264 and libx265 write code points up to ICtCp's, FFmpeg those that it has names for.
+void require_matrix(const AVCodec& codec, ColorMatrix matrix) {
+  constexpr int ictcp = 14;
+  const int code = unnamed_code(matrix);
+  const bool written = std::string_view(codec.name).starts_with("libx26") ? code <= ictcp : true;
+  check(code == 0 || (written && to_av(matrix) != AVCOL_SPC_UNSPECIFIED), ErrorCode::unsupported,
+        "encoder {}: matrix {} ({} of H.273) cannot be written by it in FFmpeg {}; pixel formats of RGB need "
+        "none",
+        codec.name, unnamed_matrix_name(code), code, av_version_info());
 }
 
 /// Ticks a second that the VUI is to tell; a denominator of 0: what the encoder itself writes. libx264 writes
@@ -109,6 +121,7 @@ void EncoderSession::send_one_for_svt() {
 void EncoderSession::configure(const EncoderOptions& options) {
   context_->width = options.width;
   context_->height = options.height;
+  require_matrix(*context_->codec, options.color.matrix);
   context_->colorspace = to_av(options.color.matrix);
   context_->color_range = to_av(options.color.range);
   context_->chroma_sample_location = to_av(options.color.siting);
