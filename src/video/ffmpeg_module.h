@@ -20,7 +20,7 @@
 namespace lanner {
 
 /// Raised whenever FfmpegModule or a type that crosses it changes.
-inline constexpr std::uint32_t ffmpeg_module_version = 8;
+inline constexpr std::uint32_t ffmpeg_module_version = 9;
 
 /// Entry points of the FFmpeg module. Each follows the rules of the public function of its name.
 struct FfmpegModule {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bitset>
 #include <optional>
+#include <vector>
 
 #include "video/bitstream/bits.h"
 #include "video/bitstream/nal_units.h"
 #include "video/bitstream/obu.h"
+#include "video/bitstream/parameter_sets.h"
 
 namespace lanner {
 
@@ -56,7 +58,41 @@ std::optional<int> av1_layers(Bytes units) {
   return std::nullopt;
 }
 
+/// Of a SEI unit: payload types, each followed by a size and so many bytes.
+bool tells_of_alpha(Bytes unit) {
+  constexpr std::size_t header = 2, alpha_channel_info = 165;
+  const std::vector<std::byte> content = unescaped(unit.subspan(header));
+  std::size_t at = 0;
+  const auto sum = [&] {
+    std::size_t total = 0;
+    while (at < content.size() && byte_at(content, at) == 0xff) total += 0xff, ++at;
+    return total + byte_at(content, at++);
+  };
+  while (at + 2 < content.size()) {
+    const std::size_t type = sum(), size = sum();
+    if (type == alpha_channel_info) return !(byte_at(content, at) & 0x80); // alpha_channel_cancel_flag
+    if (size > content.size()) return false;
+    at += size;
+  }
+  return false;
+}
+
+bool is_alpha_unit(Bytes unit) {
+  constexpr int prefix_sei = 39;
+  return unit.size() > 2 && (byte_at(unit, 0) >> 1 & 63) == prefix_sei && tells_of_alpha(unit);
+}
+
 } // namespace
+
+bool has_alpha_layer(const StreamInfo& stream, Bytes first_packet) {
+  if (stream.codec != "hevc") return false;
+  for (const Bytes unit : given_units(stream.extradata, true))
+    if (is_alpha_unit(unit)) return true;
+  NalWalker walker(first_packet, nal_length_bytes(stream));
+  while (const auto unit = walker.next())
+    if (is_alpha_unit(*unit)) return true;
+  return false;
+}
 
 int count_layers(const StreamInfo& stream, Bytes first_packet) {
   if (stream.codec == "h264") return h264_layers(stream, first_packet);

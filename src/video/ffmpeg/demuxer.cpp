@@ -12,6 +12,7 @@
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/ffmpeg/stream_notes.h"
 #include "video/ffmpeg/webp_demuxer.h"
 #include "video/ffmpeg/write/av_demuxer.h"
 
@@ -49,13 +50,16 @@ public:
     adopt_new_streams();
     const int best = av_find_best_stream(&container_.context(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
     best_video_ = best < 0 ? -1 : best;
-    if (best_video_ >= 0) find_layers(best_video_);
+    if (best_video_ >= 0) look_at_video(best_video_);
     for (std::size_t i = 0; i < streams_.size(); ++i)
       if (streams_[i].native_format == "pal8" && palettes_[i].empty())
         peek(static_cast<int>(i), [](const Packet&) {});
   }
 
   const AVFormatContext& av_context() const noexcept override { return container_.context(); }
+  std::string alpha_left_out(int stream) const override {
+    return stream == best_video_ ? alpha_left_out_ : std::string();
+  }
   const std::string& format() const noexcept override { return format_name_; }
   const std::vector<StreamInfo>& streams() const noexcept override { return streams_; }
   double duration() const noexcept override {
@@ -211,11 +215,20 @@ private:
     }
   }
 
-  void find_layers(int stream) {
+  void look_at_video(int stream) {
     const auto info = [&]() -> StreamInfo& { return streams_[static_cast<std::size_t>(stream)]; };
     info().layers = count_layers(info(), {});
-    if (info().codec != "h264") return;
-    peek(stream, [&](const Packet& packet) { info().layers = count_layers(info(), packet.bytes); });
+    Packet first;
+    if (info().codec == "h264" || info().codec == "hevc")
+      peek(stream, [&](const Packet& packet) { first = packet; });
+    if (info().codec == "h264" && !first.bytes.empty()) info().layers = count_layers(info(), first.bytes);
+    alpha_left_out_ = left_out_alpha(info(), container_.source(), first);
+    if (!alpha_left_out_.empty())
+      note_once(
+          fmt::format("{}: stream {}: its alpha is left out: it is {}", name(), stream, alpha_left_out_));
+    const std::string reserved =
+        reserved_colors(color_codes(*container_.context().streams[stream]->codecpar, info()));
+    if (!reserved.empty()) note_once(fmt::format("{}: stream {}: {}", name(), stream, reserved));
   }
 
   // Shows `look` the first packet of `stream`. The packets that are read for it are given later; so is an
@@ -333,6 +346,7 @@ private:
   std::vector<Clock> clocks_;                       ///< Of each stream.
   std::vector<std::vector<std::uint8_t>> palettes_; ///< Of each stream, empty where none was told.
   int best_video_ = -1;
+  std::string alpha_left_out_;               ///< Of the best video.
   std::optional<std::vector<int>> selected_; ///< Nothing: all.
   std::deque<Packet> queue_;                 ///< Read, not yet given.
   std::uint64_t queued_bytes_ = 0;

@@ -51,6 +51,9 @@ inline constexpr AVPixelFormat pixel_format_p012 = AV_PIX_FMT_P012LE, pixel_form
 inline constexpr AVPixelFormat pixel_format_p012 = AV_PIX_FMT_NONE, pixel_format_p212 = AV_PIX_FMT_NONE;
 #endif
 
+/// Whether the decoder of HEVC puts the alpha of an auxiliary layer into its pictures, as FFmpeg 8's does.
+inline constexpr bool decodes_alpha_layers = LIBAVCODEC_VERSION_MAJOR >= 62;
+
 /// What the encoder takes, ended by AV_PIX_FMT_NONE; null when it does not say.
 const AVPixelFormat* pixel_formats(const AVCodec& encoder);
 /// The same of audio: sample formats, ended by AV_SAMPLE_FMT_NONE, rates, ended by 0, and layouts, ended by

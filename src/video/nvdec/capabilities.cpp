@@ -117,6 +117,8 @@ std::string refusal(const GpuContext& context, const PictureForm& form, std::int
 std::string refusal(const GpuContext& context, const StreamInfo& stream) {
   const auto form = form_of(stream);
   if (!form) return fmt::format("{} does not decode {}", context.gpu->name(), stream.codec);
+  if (format_info(stream.format).has_alpha())
+    return fmt::format("{} does not decode the alpha of {}", context.gpu->name(), stream.codec);
   if (form->codec == cudaVideoCodec_H264) {
     const std::string feature = uncommon_h264_feature(stream);
     if (!feature.empty()) return fmt::format("{} does not decode h264 with {}", context.gpu->name(), feature);

@@ -2,6 +2,7 @@
 // What a container says of a stream beside StreamInfo.
 
 #include <cstdint>
+#include <string>
 
 #include <lanner/demuxer.h>
 #include <lanner/hdr.h>
@@ -18,6 +19,7 @@ struct StreamFacts {
   /// When its last picture is no longer shown, in its ticks, where the container says that apart from its
   /// packets (MP4, Matroska); else no_pts.
   std::int64_t end = no_pts;
+  std::string alpha_left_out; ///< Why the opacity of its pictures is not read; empty where it is, or is none.
 };
 
 /// Throws Error{invalid_argument} for a demuxer of another module.

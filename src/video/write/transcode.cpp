@@ -135,7 +135,10 @@ struct Transcoder::State {
     if (first.interlaced && !options.deinterlace)
       clip.fields = first.top_field_first ? VideoFields::top_first : VideoFields::bottom_first;
     clip.hdr = hdr_metadata(first.sei, reader.stream().codec);
-    const HdrMetadata of_container = hdr_metadata(reader.demuxer(), reader.stream().index);
+    const StreamFacts told = stream_facts(reader.demuxer(), reader.stream().index);
+    if (!told.alpha_left_out.empty())
+      tell(fmt::format("the clip's alpha is left out: it is {}", told.alpha_left_out));
+    const HdrMetadata& of_container = told.hdr;
     if (!clip.hdr.mastering) clip.hdr.mastering = of_container.mastering;
     if (!clip.hdr.light) clip.hdr.light = of_container.light;
     if (clip.hdr.mastering && !is_valid(*clip.hdr.mastering)) {

@@ -1,13 +1,16 @@
-"""Colours that FFmpeg has no names for: read exactly, or refused with a line."""
+"""Colours that FFmpeg has no names for: read exactly, or refused with a line; and what a stream says that is not read."""
 
+import os
 import subprocess
 
 import numpy as np
 import pytest
+from command import lanner as command
 
 lanner = pytest.importorskip("lanner")
 
 WIDTH, HEIGHT, FRAMES = 64, 48, 3
+WARNINGS = {**os.environ, "LANNER_LOG": "warning"}
 
 
 def ffmpeg(*arguments, given=None):
@@ -76,3 +79,82 @@ def test_ycgco_r_is_not_lost_without_a_word(tmp_path, codec):
     limited = clip(tmp_path / "c.mp4", codec, pictures(8), code=16, full=0)
     with pytest.raises(lanner.Unsupported, match="of matrix ycgco-re "):
         lanner.VideoReader(limited)[0].to("rgb24")
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_reserved_code_points_are_told_once(tmp_path, codec):
+    more = ":colour_primaries=100:transfer_characteristics=99"
+    path = clip(tmp_path / "a.mp4", codec, pictures(8), code=200, more=more)
+    for arguments in (["probe", path, "--exact"], ["decode", path, "--md5"]):
+        said = command(*arguments, env=WARNINGS).stderr
+        assert said.count("primaries 100, transfer 99, matrix 200: reserved in H.273, read as unspecified") == 1
+        assert said.count("\n") == 1 and "a.mp4: stream 0: " in said
+    frame = lanner.VideoReader(path)[0]
+    assert frame.image.color_space == "unspecified"
+    plain = clip(tmp_path / "b.mp4", codec, pictures(8), code=2)
+    assert command("decode", plain, "--md5", env=WARNINGS).stderr == ""
+
+
+def said_of(path):
+    return command("decode", path, "--md5", env=WARNINGS).stderr
+
+
+def test_alpha_without_a_decoder_is_told(tmp_path):
+    """Matroska's AlphaMode of a codec, or of pixels, that no decoder gives alpha with."""
+    source = ["-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=5:d=0.4,setsar=0"]
+    for codec, pixels, why in [("mpeg4", "yuv420p", "no decoder of mpeg4 gives it"), ("libvpx-vp9", "yuv444p", "yuv420p, not with yuv444p")]:
+        if not has_encoder(codec):
+            continue
+        path = tmp_path / f"{codec}.mkv"
+        ffmpeg(*source, "-pix_fmt", pixels, "-c:v", codec, path)
+        assert said_of(path) == ""
+        content = path.read_bytes()
+        unit = b"\x54\xb2\x81\x04"  # DisplayUnit, in whose place AlphaMode is put.
+        if content.count(unit) != 1:
+            pytest.skip("this ffmpeg writes no DisplayUnit")
+        path.write_bytes(content.replace(unit, b"\x53\xc0\x81\x01"))
+        assert f"{codec}.mkv: stream 0: its alpha is left out: it is beside its packets: " in said_of(path)
+        assert why in said_of(path) or "lacks libvpx" in said_of(path)
+        assert lanner.VideoReader(path).stream.format == pixels
+        (note,) = lanner.transcode(path, tmp_path / "out.mkv", codec="ffv1").notes
+        assert note.startswith("the clip's alpha is left out: it is beside its packets: ")
+
+
+def test_alpha_of_avif_is_told(tmp_path):
+    if not has_encoder("libaom-av1"):
+        pytest.skip("this ffmpeg has no libaom-av1")
+    source = ["-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=5:d=0.4,format=yuva420p"]
+    split = ["-filter_complex", "[0:v]split[a][b];[a]format=yuv420p[c];[b]alphaextract,format=gray[d]", "-map", "[c]", "-map", "[d]"]
+    encoder = ["-c:v", "libaom-av1", "-crf", 40, "-b:v", 0, "-cpu-used", 8]
+    try:
+        ffmpeg(*source, *split, *encoder, "-f", "avif", tmp_path / "a.avif")
+        ffmpeg(*source, *encoder, "-f", "avif", tmp_path / "b.avif")
+    except subprocess.CalledProcessError as error:
+        pytest.skip(error.stderr.decode())
+    assert "a.avif: stream 0: its alpha is left out: it is a picture of its own" in said_of(tmp_path / "a.avif")
+    assert said_of(tmp_path / "b.avif") == ""
+
+
+def test_alpha_in_a_layer_of_hevc_is_told(tmp_path):
+    """As Apple writes it: SEI alpha_channel_info and a layer of its own, which a decoder of the base skips."""
+    if not has_encoder("libx265"):
+        pytest.skip("this FFmpeg has no libx265")
+    bits = "0" * 7 + f"{0:09b}{255:09b}" + "00" + "10000"
+    info = int(bits, 2).to_bytes(4, "big")
+    cancelled = bytes([0x80])
+    picture = np.full((HEIGHT, WIDTH, 3), 90, np.uint8)
+    for name, message in (("a", info), ("b", cancelled)):
+        with lanner.Muxer(tmp_path / f"{name}.mkv") as out:
+            encoder = lanner.Encoder(width=WIDTH, height=HEIGHT, codec="libx265", fps=25, global_header=out.wants_global_header)
+            number = out.add_stream(encoder.stream)
+            for _ in range(3):
+                encoder.send(picture, sei=[(165, message)])
+            for packet in encoder.end():
+                units = bytes(packet)
+                layer = bytearray(units[units.rindex(b"\0\0\1") :])
+                layer[4] |= 1 << 3  # nuh_layer_id 1.
+                out.write(lanner.Packet(units + bytes(layer), pts=packet.pts, dts=packet.dts, key=packet.key), stream=number)
+        assert len(lanner.VideoReader(tmp_path / f"{name}.mkv")) == 3
+    said = said_of(tmp_path / "a.mkv")
+    assert "a.mkv: stream 0: its alpha is left out: it is a layer of its own: FFmpeg" in said and said.count("\n") == 1
+    assert said_of(tmp_path / "b.mkv") == ""

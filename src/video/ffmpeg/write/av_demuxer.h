@@ -1,6 +1,8 @@
 #pragma once
 // A demuxer as the module's other files see it.
 
+#include <string>
+
 #include <lanner/demuxer.h>
 
 #include "base/check.h"
@@ -13,6 +15,8 @@ class AvDemuxer {
 public:
   virtual ~AvDemuxer() = default;
   virtual const AVFormatContext& av_context() const noexcept = 0;
+  /// StreamFacts::alpha_left_out of the stream.
+  virtual std::string alpha_left_out(int) const { return {}; }
 };
 
 /// Throws Error{invalid_argument} for a demuxer that another one made.

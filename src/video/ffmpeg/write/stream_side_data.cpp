@@ -124,7 +124,9 @@ StreamFacts facts_of(const AVFormatContext& context, const AVStream& stream) {
 }
 
 StreamFacts stream_facts(const Demuxer& demuxer, int stream) {
-  return facts_of(av_context_of(demuxer), av_stream_of(demuxer, stream));
+  StreamFacts facts = facts_of(av_context_of(demuxer), av_stream_of(demuxer, stream));
+  facts.alpha_left_out = dynamic_cast<const AvDemuxer&>(demuxer).alpha_left_out(stream);
+  return facts;
 }
 
 } // namespace lanner::ffmpeg
