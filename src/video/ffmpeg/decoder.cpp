@@ -22,7 +22,7 @@
 #include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/pixel_format.h"
 #include "video/ffmpeg/stream_info.h"
-#include "video/ffmpeg/webp_animation.h"
+#include "video/ffmpeg/webp/webp_animation.h"
 #include "video/read/damaged_picture.h"
 #include "video/read/decoder_threads.h"
 #include "video/read/frame_budget.h"

@@ -13,7 +13,7 @@
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/stream_notes.h"
-#include "video/ffmpeg/webp_demuxer.h"
+#include "video/ffmpeg/webp/webp_demuxer.h"
 #include "video/ffmpeg/write/av_demuxer.h"
 
 namespace lanner::ffmpeg {

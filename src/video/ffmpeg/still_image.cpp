@@ -19,7 +19,7 @@
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/pixel_format.h"
-#include "video/ffmpeg/webp_animation.h"
+#include "video/ffmpeg/webp/webp_animation.h"
 #include "video/ffmpeg/write/encoder_choice.h"
 
 namespace lanner::ffmpeg {

@@ -1,4 +1,4 @@
-#include "video/ffmpeg/webp_demuxer.h"
+#include "video/ffmpeg/webp/webp_demuxer.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/threads/sole_use.h"
 #include "video/ffmpeg/stream_info.h"
-#include "video/ffmpeg/webp_reader.h"
+#include "video/ffmpeg/webp/webp_reader.h"
 #include "video/ffmpeg/write/av_demuxer.h"
 
 namespace lanner::ffmpeg {

@@ -1,4 +1,4 @@
-#include "video/ffmpeg/webp_animation.h"
+#include "video/ffmpeg/webp/webp_animation.h"
 
 #include <algorithm>
 #include <cstring>

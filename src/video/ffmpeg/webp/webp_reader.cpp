@@ -1,4 +1,4 @@
-#include "video/ffmpeg/webp_reader.h"
+#include "video/ffmpeg/webp/webp_reader.h"
 
 #include <algorithm>
 #include <array>
