@@ -36,6 +36,16 @@ def jpeg():
     return b"\xff\xd8\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + tables + frame + b"\xff\xda\0\x08\1\1\0\0\x3f\0\x3f\xff\xd9"
 
 
+def webp_frames():
+    """One that is cleared, a late one that blends, and two with what does not belong there."""
+    alpha = b"ALPH" + struct.pack("<I", 2) + b"\0\x80"
+    inner = webp_frame(DOT)
+    return [
+        webp_frame(DOT, duration=0, clear=True), b"EXIF" + struct.pack("<I", 1) + b"a\0", webp_frame(DOT, 2, 2, duration=40),
+        webp_frame(alpha + DOT, 2, 0, blend=False), webp_frame(inner, duration=7),
+    ]  # fmt: skip
+
+
 def picture_seeds():
     header = struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0)
     text = png_chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(100))) + png_chunk(b"eXIf", tiff([(0x0112, 3, 1, 3)]))
@@ -47,19 +57,10 @@ def picture_seeds():
     return {
         "png": b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header) + text + data + png_chunk(b"IEND", b""),
         "jpeg": jpeg(), "tiff": tiff(strips), "webp": b"RIFF" + struct.pack("<I", 4 + len(lossless + exif)) + b"WEBP" + lossless + exif,
+        "webp-animated": written(write_webp, 3, 3, webp_frames()),
         "bmp": bmp, "gif": written(write_gif, [(255, 0, 0)], [4]), "ppm": b"P6\n2 1\n255\nabcdef", "pgm": b"P5 1 1 65535\nab",
         "pam": b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\nabc",
     }
-
-
-def webp_frames():
-    """One that is cleared, a late one that blends, and two with what does not belong there."""
-    alpha = b"ALPH" + struct.pack("<I", 2) + b"\0\x80"
-    inner = webp_frame(DOT)
-    return [
-        webp_frame(DOT, duration=0, clear=True), b"EXIF" + struct.pack("<I", 1) + b"a\0", webp_frame(DOT, 2, 2, duration=40),
-        webp_frame(alpha + DOT, 2, 0, blend=False), webp_frame(inner, duration=7),
-    ]  # fmt: skip
 
 
 def clip_seeds():
