@@ -17,6 +17,7 @@
 #include "base/file/descriptor.h"
 #include "base/limits/account.h"
 #include "base/system_error.h"
+#include "base/text/one_line.h"
 
 extern char** environ; // what a child inherits; the library itself reads it in base/options.cpp alone
 
@@ -155,6 +156,14 @@ ChildResult run_child(const ChildProgram& program) {
   if (result.output.size() > program.output_bytes)
     result.output.erase(0, result.output.size() - program.output_bytes);
   return result;
+}
+
+std::string last_line(const ChildResult& result, std::size_t longest) {
+  const std::size_t end = result.output.find_last_not_of(" \n\r\t");
+  if (end == std::string::npos) return "no reason was given";
+  const std::size_t newline = result.output.find_last_of("\n\r", end);
+  const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
+  return one_line(result.output.substr(start, end + 1 - start), longest);
 }
 
 } // namespace lanner

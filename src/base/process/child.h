@@ -30,4 +30,7 @@ struct ChildResult {
 /// check_deadline(), which is called while it runs. Its standard input is empty.
 ChildResult run_child(const ChildProgram& program);
 
+/// The last line that a child printed, of at most so many characters: the reason that it gave.
+std::string last_line(const ChildResult& result, std::size_t longest);
+
 } // namespace lanner

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/file/file.h"
+#include "base/file/scratch_folder.h"
 #include "base/hash.h"
 #include "base/limits/account.h"
 #include "base/limits/limit_error.h"
@@ -31,26 +32,6 @@ constexpr double most_seconds = 1800; ///< Of one export, whose usual time is so
 constexpr std::size_t longest_reason = 400;
 constexpr const char* model_folder_name = "saved_model";
 
-/// Removed with what is in it.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "lanner-keras-XXXXXX").string();
-    if (error || !::mkdtemp(pattern.data())) fail_system(errno, "a temporary folder for Keras");
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const noexcept { return path_; }
-
-private:
-  fs::path path_;
-};
-
 std::mutex& state_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -59,12 +40,6 @@ std::mutex& state_mutex() {
 std::string& interpreter_of_program() {
   static std::string interpreter;
   return interpreter;
-}
-
-std::string interpreter() {
-  if (std::string named = keras_python(); !named.empty()) return named;
-  const std::scoped_lock lock(state_mutex());
-  return interpreter_of_program().empty() ? "python3" : interpreter_of_program();
 }
 
 /// The command to run where there is Keras.
@@ -79,20 +54,13 @@ std::string remedy(const std::string& name) {
       one_line(file, longest_reason), one_line(folder, longest_reason));
 }
 
-std::string last_line(const std::string& output) {
-  const std::size_t end = output.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return "no reason was given";
-  const std::size_t start = output.find_last_of("\n\r", end);
-  return one_line(output.substr(start + 1, end - start), longest_reason);
-}
-
 void check_result(const ChildResult& result, const std::string& python, const std::string& name) {
   if (result.start_error != 0)
     fail(ErrorCode::not_found,
          "a Keras file, which Keras exports, and the interpreter {} cannot be started ({}); {}", python,
          system_message(result.start_error), remedy(name));
   check(!result.timed_out, ErrorCode::limit_exceeded, "Keras did not export it within {} s", most_seconds);
-  const std::string reason = last_line(result.output);
+  const std::string reason = last_line(result, longest_reason);
   switch (result.exit_code) {
   case keras::script_done:
     return;
@@ -119,7 +87,7 @@ void run_export(const Content& content, const std::string& name, const Limits& l
   const fs::path model = folder / (archive ? "model.keras" : "model.h5"), script = folder / "export.py";
   write_file(model, content.bytes);
   write_file(script, std::as_bytes(std::span(std::string_view(keras::export_script))));
-  const std::string python = interpreter();
+  const std::string python = keras::interpreter();
   ChildProgram program;
   program.program = python;
   program.arguments = {script.string(), model.string(), (folder / model_folder_name).string(),
@@ -139,7 +107,7 @@ void run_export(const Content& content, const std::string& name, const Limits& l
 } // namespace
 
 struct KerasExport::State {
-  TemporaryFolder folder;
+  ScratchFolder folder{"keras"};
   fs::path model = folder.path() / model_folder_name;
 };
 
@@ -150,6 +118,12 @@ void set_keras_python(std::string path) {
 
 const fs::path& KerasExport::folder() const noexcept {
   return state_->model;
+}
+
+std::string keras::interpreter() {
+  if (std::string named = keras_python(); !named.empty()) return named;
+  const std::scoped_lock lock(state_mutex());
+  return interpreter_of_program().empty() ? "python3" : interpreter_of_program();
 }
 
 KerasExport export_keras(const Content& content, const std::string& name, const Limits& limits) {

@@ -1,6 +1,8 @@
 #pragma once
 // Keras' own export in a child process.
 
+#include <string>
+
 #include <lanner/keras.h>
 
 namespace lanner {
@@ -9,6 +11,9 @@ namespace lanner {
 KerasExport export_keras(const Content& content, const std::string& name, const Limits& limits);
 
 namespace keras {
+
+/// The Python interpreter that has Keras and TensorFlow, as far as is known (lanner/keras.h).
+std::string interpreter();
 
 /// The program in Python that exports a file: `script MODEL FOLDER FILE_BYTES`.
 extern const char* const export_script;
