@@ -183,6 +183,16 @@ TEST(Convert, ShapesAndInputsAreChecked) {
   LANNER_EXPECT_ERROR(convert(chain(), options), ErrorCode::invalid_argument, "minimum_segment_size 0");
 }
 
+/// Calibration data of one batch.
+CalibrationData once(const Tensor& x) {
+  return [x, given = false](bool restart) mutable {
+    if (restart) given = false;
+    std::optional<std::map<std::string, Item>> batch;
+    if (!std::exchange(given, true)) batch = {{"x", Item(x)}};
+    return batch;
+  };
+}
+
 TEST(Convert, Int8IsCalibratedPartByPart) {
   std::vector<float> weights(64);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 7) * 0.1f - 0.3f;
@@ -200,12 +210,7 @@ TEST(Convert, Int8IsCalibratedPartByPart) {
   std::vector<float> values(64);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((i * 13) % 17) * 0.1f - 0.8f;
   const Tensor x = Tensor::from<float>(values, {8, 8});
-  options.build.calibration.data = [x, given = false](bool restart) mutable {
-    if (restart) given = false;
-    std::optional<std::map<std::string, Item>> batch;
-    if (!std::exchange(given, true)) batch = {{"x", Item(x)}};
-    return batch;
-  };
+  options.build.calibration.data = once(x);
   const tf::Model model = convert(file, options);
   EXPECT_EQ(engines(model), 2u);
   const auto wanted = convert(file, plain()).create_runner()({{"x", x}}).at("y").tensor;
@@ -228,6 +233,38 @@ TEST(Convert, Int8IsCalibratedPartByPart) {
   const TemporaryFolder folder;
   model.save(folder / "out", false);
   expect_int8(tf::Model::load(folder / "out", plain())); // by the tables in its nodes
+}
+
+TEST(Convert, APartWithoutAProductIsAnEngineInAModelInInt8) {
+  std::vector<float> weights(64);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 7) * 0.1f - 0.3f;
+  const std::string file = graph_def({placeholder("x", f32, {-1, 8}), floats("w", {8, 8}, weights),
+                                      node({"product", "MatMul", {"x", "w"}, {type("T", f32)}}),
+                                      node({"relu", "Relu", {"product"}, {type("T", f32)}}),
+                                      node({"exp", "Exp", {"relu"}, {type("T", f32)}}),
+                                      node({"neg", "Neg", {"exp"}, {type("T", f32)}}),
+                                      node({"y", "Tanh", {"neg"}, {type("T", f32)}})});
+  tf::ConvertOptions options = plain();
+  options.minimum_segment_size = 2;
+  options.denied_operators = {"Exp"};
+  const Tensor x = Tensor::from<float>(weights, {8, 8});
+  const Tensor wanted = convert(file, options).create_runner()({{"x", x}}).at("y").tensor;
+  options.build.precision.types.insert(DType::i8);
+  options.build.calibration.data = once(x);
+  const auto expect_engines = [&](const tf::Model& model) {
+    const Tensor got = model.create_runner()({{"x", x}}).at("y").tensor;
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_NEAR(got.as<float>()[i], wanted.as<float>()[i], 0.05f);
+    ASSERT_EQ(model.counters().size(), 2u);
+    for (const tf::EngineCounters& engine : model.counters()) {
+      EXPECT_EQ(engine.build_error, "");
+      EXPECT_TRUE(engine.native.empty());
+    }
+  };
+  const tf::Model model = convert(file, options);
+  expect_engines(model);
+  const TemporaryFolder folder;
+  model.save(folder / "out", false);
+  expect_engines(tf::Model::load(folder / "out", plain()));
 }
 
 } // namespace

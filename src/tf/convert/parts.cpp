@@ -119,9 +119,23 @@ struct PartMaker {
   }
 
 private:
+  /// A part without a product, of a model in INT8, is in the model's other types.
+  Engine part_engine(BuildOptions& options) {
+    try {
+      return build_part(division, plan, options);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported || !wants_int8(options)) throw;
+      log_message(LogLevel::info, fmt::format("{}: not in INT8: {}", plan.name, error.message()));
+    }
+    options.precision.types.erase(DType::i8);
+    if (options.precision.types.empty()) options.precision.types.insert(DType::f32);
+    options.calibration = {};
+    return build_part(division, plan, options);
+  }
+
   /// Calibrates once: an engine that is made again uses the table.
   Engine built(BuildOptions& options) {
-    Engine engine = build_part(division, plan, options);
+    Engine engine = part_engine(options);
     const auto table = engine.metadata().find("lanner.calibration");
     if (options.calibration.data && table != engine.metadata().end()) {
       options.calibration.data = {};

@@ -44,8 +44,11 @@ EngineNode engine_of(const ModelState& state, const Part& part) {
   node.is_static = part.cache->rules().mode == EngineMode::fixed;
   node.precision = precision_name(part.precision);
   node.use_calibration = part.use_calibration;
-  const std::string table = part.cache->calibration();
-  node.calibration_data = table.empty() ? part.plan.calibration : table;
+  node.calibration_data = part.cache->calibration();
+  if (node.calibration_data.empty()) node.calibration_data = part.plan.calibration;
+  if (node.calibration_data.empty() && node.precision == "INT8" && part.use_calibration &&
+      part.cache->engine())
+    node.calibration_data = CalibrationTable().to_string(); // calibrated, with nothing that INT8 stores
   const CacheRules& rules = part.cache->rules();
   node.max_cached_engines = static_cast<std::int64_t>(rules.maximum);
   node.max_batch_size = rules.max_batch;
