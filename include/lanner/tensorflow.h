@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,6 +48,11 @@ std::string_view to_string(ProfileStrategy strategy) noexcept;
 /// In upper or lower case. Throws Error{invalid_argument} that lists the names.
 ProfileStrategy parse_profile_strategy(std::string_view name);
 
+/// Runs the SavedModel in a folder inside TensorFlow on each batch that `data` gives, once: for each the
+/// results of its signature `calibration`, by name. Where it cannot, it throws.
+using TensorFlowRun = std::function<std::vector<std::map<std::string, Item>>(
+    const std::filesystem::path& folder, const CalibrationData& data, const Control& control)>;
+
 struct ConvertOptions {
   /// Of the engines: precision, calibration, device, threads, budget, limits; `shapes` by the model's inputs.
   /// Options that concern single inputs and outputs of an engine (images, states, aliases, storages) are not
@@ -60,6 +66,9 @@ struct ConvertOptions {
   /// A node that nothing here can run is an error, so that the model runs without TensorFlow. False: it stays
   /// TensorFlow's in the saved model (Model::needs_tensorflow).
   bool stand_alone = false;
+  /// For calibration data of a model that only TensorFlow can run (Model::needs_tensorflow). Unset: a child
+  /// process, of the Python interpreter that exports Keras' files (lanner/keras.h).
+  TensorFlowRun run_in_tensorflow;
 
   // The cache of engines by shapes that each engine part has. What is unset is as a loaded model's nodes say;
   // the defaults below are those of nodes and models that say nothing.

@@ -30,21 +30,6 @@ std::span<const Keyword> load_keywords() {
   return keywords;
 }
 
-using CalibrationBatch = std::map<std::string, Item>;
-
-/// A copy, as an iterable may use the memory of a batch again for the next one.
-CalibrationBatch batch_of(nb::handle names) {
-  if (!nb::hasattr(names, "items"))
-    fail_type("calibration_data: expected batches that are dicts from input name to array");
-  CalibrationBatch batch;
-  for (const nb::handle pair : names.attr("items")()) {
-    Item item = to_item(pair[1], false);
-    if (item.tensor.defined()) item.tensor = item.tensor.clone();
-    batch.emplace(nb::cast<std::string>(pair[0]), std::move(item));
-  }
-  return batch;
-}
-
 /// The batches of an iterator, which gives them only once.
 CalibrationData kept_batches(nb::handle iterator) {
   auto batches = std::make_shared<std::vector<CalibrationBatch>>();
@@ -166,6 +151,18 @@ std::string build_docs() {
 }
 
 } // namespace
+
+CalibrationBatch batch_of(nb::handle names) {
+  if (!nb::hasattr(names, "items"))
+    fail_type("calibration_data: expected batches that are dicts from input name to array");
+  CalibrationBatch batch;
+  for (const nb::handle pair : names.attr("items")()) {
+    Item item = to_item(pair[1], false);
+    if (item.tensor.defined()) item.tensor = item.tensor.clone();
+    batch.emplace(nb::cast<std::string>(pair[0]), std::move(item));
+  }
+  return batch;
+}
 
 std::span<const Keyword> build_keywords() {
   static const std::vector<Keyword> keywords = all_build_keywords();

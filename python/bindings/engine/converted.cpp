@@ -1,5 +1,6 @@
 // lanner.tf: TensorFlow models converted in whole or in part.
 
+#include <filesystem>
 #include <mutex>
 
 #include <lanner/error.h>
@@ -93,9 +94,38 @@ PyModel made(const char* function, const char* example, const nb::args& others, 
   return PyModel(std::move(model));
 }
 
+/// As ConvertOptions::run_in_tensorflow, in this process.
+std::vector<CalibrationBatch> run_in_tensorflow(const std::filesystem::path& folder,
+                                                const CalibrationData& data, const Control& control) {
+  nb::gil_scoped_acquire gil;
+  const nb::object run =
+      nb::module_::import_("lanner._tf_calibration").attr("Loaded")(text_of(folder.string()));
+  std::vector<CalibrationBatch> results;
+  const auto next = [&] {
+    ReleasedGil release;
+    control.report({"calibrate: TensorFlow", static_cast<double>(results.size()), 0, "batches"});
+    control.cancel.check();
+    return data(results.empty());
+  };
+  for (auto batch = next(); batch; batch = next()) {
+    nb::dict inputs;
+    for (const auto& [name, item] : *batch) inputs[text_of(name)] = from_item(item);
+    results.push_back(batch_of(run(results.size(), inputs)));
+  }
+  return results;
+}
+
+/// Where this Python has TensorFlow, which knows the operators of the user's that the program loaded.
+tf::TensorFlowRun tensorflow_here() {
+  const auto installed =
+      nb::cast<bool>(nb::module_::import_("lanner._tf_calibration").attr("is_installed")());
+  return installed ? run_in_tensorflow : tf::TensorFlowRun();
+}
+
 PyModel convert(nb::handle model, const nb::args& others, const nb::kwargs& given) {
   return made("convert", "precision=\"fp16\"", others, given,
-              [&](Interruptible& interruptible, const tf::ConvertOptions& options) {
+              [&](Interruptible& interruptible, tf::ConvertOptions& options) {
+                options.run_in_tensorflow = tensorflow_here();
                 const SourcePtr source = to_source(model, options.build.limits);
                 const std::string folder = folder_of(model);
                 return interruptible.run([&] { return tf::Model::convert(source, options, folder); });

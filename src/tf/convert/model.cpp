@@ -82,17 +82,27 @@ std::vector<Binding> bindings_of(const std::vector<ImportValue>& values, const D
   return bindings;
 }
 
-/// Says once what only TensorFlow can run, and refuses what a conversion cannot do then.
-void check_foreign(const ModelState& state) {
+/// Says once what only TensorFlow can run.
+void tell_foreign(const ModelState& state) {
   if (state.foreign.empty()) return;
-  check(!wants_int8(state.options.build) || !state.options.build.calibration.data, ErrorCode::unsupported,
-        "calibration runs the model, and some nodes only TensorFlow can run; give the ranges of a table, or "
-        "leave precision int8 out: {}",
-        state.foreign);
   log_message(LogLevel::warning,
               fmt::format("the converted model runs inside TensorFlow alone (lanner.tf.register()), which "
                           "keeps these nodes: {}",
                           state.foreign));
+}
+
+/// A graph of the model's inputs alone: of nodes that nothing here can run there is none.
+std::unique_ptr<Graph> inputs_graph(const ImportModel& flat, const ImportOptions& import) {
+  check(!flat.graph.inputs.empty(), ErrorCode::invalid_argument,
+        "calibration data: the model has no input; leave the data out");
+  ImportModel inputs;
+  inputs.dtype_of = flat.dtype_of;
+  inputs.graph.name = flat.graph.name;
+  inputs.graph.inputs = flat.graph.inputs;
+  inputs.graph.outputs = {flat.graph.inputs.front()}; // a graph has one
+  ImportOptions options = import;
+  options.outputs.clear();
+  return tensorflow::graph_of(inputs, options);
 }
 
 using Library = std::shared_ptr<const tensorflow::SourceLibrary>;
@@ -110,10 +120,10 @@ std::shared_ptr<ModelState> made_state(ImportModel flat, Library library, const 
       std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), import, std::move(library))
                                              : divide(std::move(flat), options, import, std::move(library)));
   state->foreign = foreign_nodes(*state->division);
-  check_foreign(*state);
+  tell_foreign(*state);
   Calibration& calibration = state->options.build.calibration;
   if (wants_int8(options.build) && !calibration.data_file.empty()) {
-    const auto graph = tensorflow::graph_of(state->division->flat, import);
+    const auto graph = inputs_graph(state->division->flat, import);
     calibration.data = batches_of(calibration.data_file, *graph, import.limits);
     calibration.data_file.clear();
   }

@@ -15,8 +15,10 @@
 #include "importers/graph_source.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/flat_graph.h"
+#include "tf/convert/flat_index.h"
 #include "tf/convert/run.h"
 #include "tf/convert/saved_model_file.h"
+#include "tf/convert/tensorflow_run.h"
 #include "tf/segment/segmenter.h"
 
 namespace lanner::tf {
@@ -166,6 +168,30 @@ std::vector<std::vector<Items>> part_inputs(const std::shared_ptr<const Division
   return seen;
 }
 
+/// Behind nodes that only TensorFlow runs, ranks may be unknown, and a product of such values is not stored
+/// in INT8: the data tells them. Engines for other ranks cannot be built then, and these run natively.
+void learn_ranks(ModelState& state, const std::vector<std::vector<Items>>& seen) {
+  const auto division = std::make_shared<Division>(*state.division);
+  bool learnt = false;
+  for (std::size_t p = 0; p < seen.size(); ++p) {
+    const std::vector<std::string>& inputs = division->parts[p].inputs;
+    for (std::size_t i = 0; i < inputs.size() && !seen[p].empty(); ++i) {
+      const auto rank = [&](const Items& batch) { return batch.at(input_binding(i)).tensor.rank(); };
+      Type& type = division->trial.types.at(inputs[i]);
+      const std::size_t first = rank(seen[p].front());
+      if (type.ranked() || std::ranges::any_of(seen[p], [&](const Items& b) { return rank(b) != first; }))
+        continue;
+      Dims dims;
+      for (std::size_t d = 0; d < first; ++d) dims.push_back(Dim::symbol(fmt::format("unknown__{}", d)));
+      type = Type(type.dtype(), std::move(dims));
+      learnt = true;
+    }
+  }
+  if (!learnt) return;
+  division->index = std::make_shared<FlatIndex>(division->flat.graph.nodes, division->trial.reasons);
+  state.division = division;
+}
+
 CalibrationData replayed(std::vector<Items> batches) {
   return [batches = std::move(batches), next = std::size_t{0}](bool restart) mutable -> std::optional<Items> {
     if (restart) next = 0;
@@ -226,6 +252,22 @@ std::vector<Binding> part_bindings(const Division& division, const std::vector<s
   return bindings;
 }
 
+/// Of a part's inputs.
+PartShapes shapes_of(const PartPlan& plan, const Items& inputs) {
+  PartShapes shapes;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i)
+    shapes.push_back(inputs.at(input_binding(i)).tensor.shape());
+  return shapes;
+}
+
+/// The engine for the shapes that a part was calibrated with. Its plan says which nodes INT8 is too coarse
+/// for, which a table of ranges does not, and Model::build cannot make it where TensorFlow runs the model.
+void build_calibrated(const Part& part, const PartShapes& shapes, const Control& control) {
+  const CacheRules& rules = part.cache->rules();
+  if (rules.shapes == EngineShapes::profiles || !part.cache->engine() || refused(rules, shapes)) return;
+  static_cast<void>(part.cache->take(shapes, 0, control, true));
+}
+
 Part engine_part(const ModelState& state, const PartPlan& plan, const std::filesystem::path& plans,
                  std::vector<Items> batches) {
   const ImportNode* node = saved_node(*state.division, plan);
@@ -237,6 +279,7 @@ Part engine_part(const ModelState& state, const PartPlan& plan, const std::files
   maker.build.calibration.data_file.clear();
   maker.build.control = maker.native.control = {}; // each call has its own
   const bool calibrated = !batches.empty();
+  const PartShapes first = calibrated ? shapes_of(plan, batches.front()) : PartShapes();
   maker.build.calibration.data = calibrated ? replayed(std::move(batches)) : CalibrationData();
   if (node) maker.int8_by_graph = take_saved_precision(plan, *node, maker.build);
   Part part{plan, {}, {}, maker.build.precision, !maker.int8_by_graph, {}};
@@ -249,6 +292,7 @@ Part engine_part(const ModelState& state, const PartPlan& plan, const std::files
   part.cache = std::make_shared<EngineCache>(plan.name, rules, state.group, std::move(maker), shared);
   const auto start = std::chrono::steady_clock::now();
   make_engines(part, state, node, plans, calibrated || wants_int8(state.options.build));
+  if (calibrated && !state.foreign.empty()) build_calibrated(part, first, state.options.build.control);
   part.facts = {plan.name,
                 true,
                 plan.nodes.size(),
@@ -293,15 +337,18 @@ bool wants_int8(const BuildOptions& build) {
 
 void build_parts(ModelState& state, const std::filesystem::path& plans) {
   const ConvertOptions& options = state.options;
+  std::vector<std::vector<Items>> seen(state.division->parts.size());
+  if (wants_int8(options.build) && options.build.calibration.data) {
+    seen = state.foreign.empty() ? part_inputs(state.division, options) : inputs_in_tensorflow(state);
+    if (!state.foreign.empty()) learn_ranks(state, seen);
+  }
   const std::vector<PartPlan>& plan = state.division->parts;
-  std::vector<std::vector<Items>> seen(plan.size());
-  if (wants_int8(options.build) && options.build.calibration.data)
-    seen = part_inputs(state.division, options);
   for (std::size_t p = 0; p < plan.size(); ++p)
     state.parts.push_back(plan[p].engine ? engine_part(state, plan[p], plans, std::move(seen[p]))
                                          : native_part(state, plan[p]));
   for (const Part& part : state.parts) state.facts.push_back(part.facts);
   state.options.build.control = {};
+  state.options.run_in_tensorflow = {};
 }
 
 } // namespace lanner::tf

@@ -35,18 +35,20 @@ const PartShapes& shapes_of(const PartPlan& plan, const Items& inputs, PartShape
 
 } // namespace
 
-Items run_parts(const Division& division, const Items& inputs, const PartRun& run) {
-  Items values;
-  const ImportGraph& graph = division.flat.graph;
-  for (const ImportValue& input : graph.inputs) {
-    const auto given = inputs.find(input.shown());
-    check(given != inputs.end(), ErrorCode::invalid_argument, "input {}: no value was given",
+void check_inputs(const ImportGraph& graph, const Items& inputs) {
+  for (const ImportValue& input : graph.inputs)
+    check(inputs.contains(input.shown()), ErrorCode::invalid_argument, "input {}: no value was given",
           one_line(input.shown(), 200));
-    values[input.name] = given->second;
-  }
   for (const auto& [name, value] : inputs)
     check(std::ranges::find(graph.inputs, name, &ImportValue::shown) != graph.inputs.end(),
           ErrorCode::invalid_argument, "the model has no input '{}'", one_line(name, 200));
+}
+
+Items run_parts(const Division& division, const Items& inputs, const PartRun& run) {
+  Items values;
+  const ImportGraph& graph = division.flat.graph;
+  check_inputs(graph, inputs);
+  for (const ImportValue& input : graph.inputs) values[input.name] = inputs.at(input.shown());
   for (std::size_t p = 0; p < division.parts.size(); ++p) {
     const PartPlan& plan = division.parts[p];
     Items given;

@@ -14,6 +14,9 @@ namespace lanner::tf {
 
 using Items = std::map<std::string, Item>;
 
+/// Throws Error{invalid_argument} unless there is a value for each input of the graph, and no other.
+void check_inputs(const ImportGraph& graph, const Items& inputs);
+
 /// Results of a part by their bindings, of its inputs by theirs.
 using PartRun = std::function<Items(std::size_t part, const Items& inputs)>;
 Items run_parts(const Division& division, const Items& inputs, const PartRun& run);

@@ -23,6 +23,8 @@
 namespace lanner::tf {
 namespace {
 
+constexpr const char* release = "2.17.0"; // the last one of TensorFlow that knew TRTEngineOp
+
 std::string precision_name(const Precision& precision) {
   if (precision.types.contains(DType::i8)) return "INT8";
   return precision.types.contains(DType::f16) ? "FP16" : "FP32";
@@ -179,18 +181,21 @@ void add_outputs(const Division& division, NativeGraph& natives, SignatureRecord
   }
 }
 
+void add_inputs(const ImportGraph& flat, SignatureRecord& signature, GraphRecord& graph) {
+  for (const ImportValue& input : flat.inputs) {
+    graph.nodes.push_back(placeholder(input.name, *input.type));
+    signature.inputs[input.shown()] = signature_tensor(input.name, *input.type);
+  }
+}
+
 /// `folder`: where files may be written.
 MetaGraphRecord meta_graph_of(const ModelState& state, bool engines, const std::filesystem::path& folder) {
   const Division& division = *state.division;
-  const ImportGraph& flat = division.flat.graph;
   const auto results = engine_outputs(state);
   MetaGraphRecord meta;
-  meta.tensorflow_version = "2.17.0"; // the last release that knew TRTEngineOp
+  meta.tensorflow_version = release;
   SignatureRecord signature;
-  for (const ImportValue& input : flat.inputs) {
-    meta.graph.nodes.push_back(placeholder(input.name, *input.type));
-    signature.inputs[input.shown()] = signature_tensor(input.name, *input.type);
-  }
+  add_inputs(division.flat.graph, signature, meta.graph);
   check_flow(state);
   NativeGraph natives(division, results, meta);
   natives.add_nodes();
@@ -261,6 +266,25 @@ void write_converted(const ModelState& state, const std::filesystem::path& folde
     if (made) std::filesystem::remove(folder, error); // Where it is empty; files stay.
     throw;
   }
+}
+
+void write_native(const ModelState& state, const std::vector<std::string>& values,
+                  const std::filesystem::path& folder) {
+  Division division = *state.division; // its index refers to the nodes of the state's
+  for (ConvertedNode& node : division.nodes) node.engine.clear();
+  division.flat.graph.outputs.clear();
+  for (const std::string& value : values) division.flat.graph.outputs.push_back({value, {}, {}});
+  MetaGraphRecord meta;
+  meta.tensorflow_version = release;
+  SignatureRecord signature;
+  add_inputs(division.flat.graph, signature, meta.graph);
+  const std::map<std::string, std::string> no_engines;
+  NativeGraph natives(division, no_engines, meta);
+  natives.add_nodes();
+  add_outputs(division, natives, signature, meta.graph);
+  meta.signatures["calibration"] = std::move(signature);
+  copy_assets(state, meta, folder);
+  write_saved_model(folder, meta);
 }
 
 std::optional<Engine> loaded_engine(const PartPlan& plan, const std::string* inside,

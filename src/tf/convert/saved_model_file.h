@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tf/convert/model_state.h"
 
@@ -12,6 +14,11 @@ namespace lanner::tf {
 /// the graph in the attribute `serialized_segment`, from which engines are made. With `engines` its plan is
 /// the asset `trt-serialized-engine.NAME`, that of a static engine with a function `serialized_segment`.
 void write_converted(const ModelState& state, const std::filesystem::path& folder, bool engines);
+
+/// Writes a SavedModel without engines, whose nodes are all TensorFlow's, with the signature `calibration`:
+/// it gives `values` of the flat graph, each by its name, and changes variables as the model does.
+void write_native(const ModelState& state, const std::vector<std::string>& values,
+                  const std::filesystem::path& folder);
 
 /// The engine of a part from its plan: `inside` its node, where that is not null, else below `folder`;
 /// nothing where there is none.

@@ -12,6 +12,7 @@ import sys
 import traceback
 from pathlib import Path
 
+import inside_calibration
 import inside_engines
 import inside_files
 import inside_foreign
@@ -25,7 +26,7 @@ import lanner
 def main():
     root = Path(sys.argv[1])
     results = {"version": tf.__version__}
-    cases = {name: case for module in (inside_engines, inside_native, inside_files, inside_foreign) for name, case in vars(module).items() if name.startswith("case_")}
+    cases = {name: case for module in (inside_engines, inside_native, inside_files, inside_foreign, inside_calibration) for name, case in vars(module).items() if name.startswith("case_")}
     for name, case in cases.items():
         folder = root / name
         folder.mkdir()

@@ -20,7 +20,7 @@ ROOT = HERE.parents[2]
 LIBRARY = ROOT / "build" / "lib" / "liblanner-tensorflow.so"
 SHARED = ROOT.parent / "shared" / "data" / "models"
 PYTHONS = {"newest": PYTHON, "oldest": os.environ.get("LANNER_TENSORFLOW_OLDEST_PYTHON")}
-PARTS = [(HERE / f"inside_{part}.py").read_text() for part in ("engines", "native", "files", "foreign")]
+PARTS = [(HERE / f"inside_{part}.py").read_text() for part in ("engines", "native", "files", "foreign", "calibration")]
 CASES = [name for part in PARTS for name in re.findall(r"^def (case_\w+)", part, re.MULTILINE)]
 FORMS = re.findall(r'"(\w+)"', re.search(r"^FORMS = (.*)", (HERE / "engine_models.py").read_text(), re.MULTILINE)[1])
 

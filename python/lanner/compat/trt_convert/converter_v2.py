@@ -114,7 +114,7 @@ class TrtGraphConverterV2:
         conversion.require_equal_shapes(batches)
         self._model = conversion.convert(self._source, self._params, batches=batches, **self._options)
         self._calibrated = True
-        if not self._strategy:
+        if not self._strategy and not self._model.needs_tensorflow:
             self._model.build(batches[:1])
 
     def _take_result(self, engines: bool) -> None:
@@ -139,17 +139,19 @@ class TrtGraphConverterV2:
             raise RuntimeError("input_fn is None. Method build() needs input_fn to be specified in order to build TensorRT engines")
         if self._model is None:
             raise RuntimeError("Need to call convert() before build()")
-        if needs_calibration(self._params) and not self._calibrated:
+        calibrates = needs_calibration(self._params) and not self._calibrated
+        if calibrates:
             self._calibrate()
         batches = conversion.batches_of(input_fn(), self._model)
         if not batches:
             raise RuntimeError("input_fn gave no inputs; expected at least one, for whose shapes engines are built")
+        if not self._model.needs_tensorflow:
+            self._model.build(batches)
+        if calibrates or not self._model.needs_tensorflow:
+            self._take_result(engines=False)
         if self._model.needs_tensorflow:
             self._run(batches)
-        else:
-            self._model.build(batches)
         self._built = True
-        self._take_result(engines=False)
 
     def _run(self, batches: Sequence[dict[str, Any]]) -> None:
         """Runs the function, whose engines are built then: some nodes only TensorFlow can run."""

@@ -444,6 +444,33 @@ def case_nodes_without_a_rule_stay_tensorflows(folder):
             lanner.tf.load(folder / f"saved_{name}")
 
 
+class Products(tf.Module):
+    first, last = (np.random.default_rng(shape).normal(size=shape).astype(np.float32) for shape in ((4, 8), (8, 5)))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x")])
+    def score(self, x):
+        return {"score": tf.matmul(tf.nn.relu(tf.math.lgamma(tf.nn.relu(tf.matmul(x, self.first)) + 1.5)), self.last)}
+
+
+def case_int8_around_a_node_that_tensorflow_runs(folder):
+    module = Products()
+    tf.saved_model.save(module, folder / "model", signatures=module.score)
+    batches = [numbers(6, 4) for _ in range(3)]
+    for name, options in (("plain", {}), ("profiles", {"use_dynamic_shape": True})):
+        made = trt.TrtGraphConverterV2(str(folder / "model"), precision_mode="INT8", minimum_segment_size=2, **options)
+        function = made.convert(calibration_input_fn=lambda: ([batch] for batch in batches))
+        if options:
+            made.build(lambda: iter([[batches[0]]]))
+        made.save(str(folder / name))
+        loaded = tf.saved_model.load(str(folder / name)).signatures["serving_default"]
+        assert [node.attr["calibration_data"].s.count(b"\n") for node in engines(loaded)] == [2, 2]
+        for batch in batches:
+            want = module.score(tf.constant(batch))["score"].numpy()
+            for each in (loaded, *([] if options else [function])):
+                got = each(x=tf.constant(batch))["score"].numpy()
+                assert not np.array_equal(got, want) and np.sum((got - want) ** 2) < 0.01 * np.sum(want**2), (got, want)
+
+
 def case_names_of_1_x(folder):
     with variables(TF_TRT_OP_DENYLIST="Relu"):
         made = converter(minimum_segment_size=1, names="1.x")

@@ -242,6 +242,29 @@ def case_calibration_from_tensors(folder):
         assert engine(graph).attr["calibration_data"].s
 
 
+def case_calibration_around_a_node_that_tensorflow_runs(folder):
+    with tf.Graph().as_default() as made:
+        y = tf.nn.relu(tf.matmul(tf.placeholder(tf.float32, [None, 4], name="input"), numbers(4, 8))) + 1.5
+        y = tf.nn.relu(tf.matmul(tf.nn.relu(tf.math.lgamma(y)), numbers(8, 5)))
+        tf.identity(y, name="logits")
+        original = made.as_graph_def()
+    converter_1 = trt.TrtGraphConverter(
+        input_graph_def=original, nodes_blacklist=["logits"], minimum_segment_size=2, precision_mode="INT8", is_dynamic_op=True, max_batch_size=None
+    )
+    converter_1.convert()
+    x = numbers(6, 4)
+    graph = converter_1.calibrate(["logits"], 2, feed_dict_fn=lambda: {"input:0": x})
+    found = [node for node in graph.node if node.op == "TRTEngineOp"]
+    assert [node.attr["calibration_data"].s.count(b"\n") for node in found] == [2, 2]
+    results = []
+    for each in (original, graph):
+        with tf.Graph().as_default(), tf.Session() as session:
+            (logits,) = tf.import_graph_def(each, return_elements=["logits:0"], name="")
+            results.append(session.run(logits, {"input:0": x}))
+    want, got = results
+    assert not np.array_equal(got, want) and np.sum((got - want) ** 2) < 0.01 * np.sum(want**2), (got, want)
+
+
 def case_wrong_calibration_raises(folder):
     feed = lambda: {"input:0": numbers(4, 8, 8, 3)}  # noqa: E731
     for both in ({}, {"feed_dict_fn": feed, "input_map_fn": feed}):
