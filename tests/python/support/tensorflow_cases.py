@@ -28,11 +28,10 @@ def environment(folder):
     return {**inherited, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""}
 
 
-def results_of(python, path, folder, *flags):
-    """Runs a file's cases by `python -m lanner.compat FLAGS FILE`: what each raised, empty where nothing."""
-    done = subprocess.run(
-        [python, "-m", "lanner.compat", *flags, path, folder], env=environment(folder), capture_output=True, text=True, timeout=400, check=False, cwd=folder
-    )
+def results_of(python, path, folder, *flags, arguments=(), seconds=400):
+    """Runs a file's cases by `python -m lanner.compat FLAGS FILE FOLDER ARGUMENTS`: what each raised, empty where nothing."""
+    command = [python, "-m", "lanner.compat", *flags, path, folder, *map(str, arguments)]
+    done = subprocess.run(command, env=environment(folder), capture_output=True, text=True, timeout=seconds, check=False, cwd=folder)
     written = Path(folder) / "results.json"
     assert written.exists(), f"exit code {done.returncode}: {done.stderr[-6000:]}"
     return json.loads(written.read_text())

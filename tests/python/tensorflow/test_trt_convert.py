@@ -42,18 +42,19 @@ def test_the_page_lists_every_repair_of_the_guide():
         assert repair in page, repair
 
 
-@needs_tensorflow
-def test_the_integration_tests_of_tensorflow_run(tmp_path):
-    """Its base class makes models, converts, builds, saves, loads and runs them in each mode of TensorFlow 2."""
-    results = results_of(PYTHON, CASES / "trt_integration.py", tmp_path)
-    assert results == {"ran": 12, "failed": []}
+PARTS = 4
+RUNS = {"2": [46, 46, 40, 40], "1": [35, 41, 31, 36]}
+"""Runs of networks of trt_integration_networks.py in the modes of each TensorFlow, by part."""
 
 
 @needs_tensorflow
-def test_the_integration_tests_of_tensorflow_run_as_tensorflow_1(tmp_path):
-    """Static and dynamic engines; conversions inside a session are left out."""
-    results = results_of(PYTHON, CASES / "trt_integration_1.py", tmp_path, "--tf1")
-    assert results == {"ran": 9, "failed": []}
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(("modes", "file", "flags"), [("2", "trt_integration.py", []), ("1", "trt_integration_1.py", ["--tf1"])])
+def test_the_integration_tests_of_tensorflow_run(modes, file, flags, part, tmp_path):
+    """Its base class makes models, converts, builds, saves, loads and runs them in each mode: with implicit batch and with profiles in
+    TensorFlow 2, with static and dynamic engines in TensorFlow 1, where conversions inside a session are left out."""
+    results = results_of(PYTHON, CASES / file, tmp_path, *flags, arguments=(part, PARTS), seconds=900)
+    assert results == {"ran": RUNS[modes][part], "failed": []}
 
 
 INSTALLED = """
