@@ -172,8 +172,8 @@ constexpr const char* behind_steps = R"(
     }
     constexpr float log2_e = 1.4426950408889634f;
     // While all scores so far are minus infinity nothing is rescaled, and their powers are 0.
-    const float base[2] = {largest[0] == -INF ? 0.0f : largest[0] * log2_e, largest[1] == -INF ? 0.0f : largest[1] * log2_e};
-    const float scale[2] = {power_of_2(most[0] * log2_e - base[0]), power_of_2(most[1] * log2_e - base[1])};
+    const float base[2] = {largest[0] == -INF ? 0.0f : largest[0], largest[1] == -INF ? 0.0f : largest[1]};
+    const float scale[2] = {power_of_2((most[0] - base[0]) * log2_e), power_of_2((most[1] - base[1]) * log2_e)};
     most[0] = largest[0];
     most[1] = largest[1];
     sum[0] *= scale[0];
@@ -189,7 +189,8 @@ constexpr const char* behind_steps = R"(
     for (int n = 0; n < N / 8; ++n)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        s[n][i] = power_of_2(fmaf(s[n][i], log2_e, -base[i / 2]));
+        // Subtracted first: of the lowest numbers, which masks are, the product's rounding alone is beyond any power.
+        s[n][i] = power_of_2((s[n][i] - base[i / 2]) * log2_e);
         sum[i / 2] += s[n][i];
       }
     wait_for_groups<1>();
