@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace lanner {
 namespace {
@@ -58,21 +57,28 @@ Blocking shared_blocking(const Contraction& c, const BlockFunctions& functions, 
   const std::int64_t panel = rows.window_lines() * rows.steps() * functions.step_bytes();
   Blocking best;
   double least = 0;
-  const auto consider = [&](std::int64_t images, std::int64_t lines) {
-    Blocking b;
-    b.images = images;
-    b.lines = lines;
-    b.panels = quotient_up(c.group_columns(), functions.width);
-    b.blocks = quotient_up(rows.images(), images) * quotient_up(rows.lines(), lines);
-    const std::int64_t bytes = images * rows.bytes(lines);
-    const double read = bytes_read(b, b.panels * panel, bytes, threads);
-    const bool first = best.blocks == 0, fits = bytes <= in_cache;
-    if (!first && (!fits || read >= least)) return;
-    best = b;
-    least = fits ? read : std::numeric_limits<double>::infinity();
+  const auto fits = [&](std::int64_t images, std::int64_t lines) {
+    return images * rows.bytes(lines) <= in_cache;
   };
-  for (std::int64_t cuts = rows.lines(); cuts > 1; --cuts) consider(1, quotient_up(rows.lines(), cuts));
-  for (std::int64_t images = 1; images <= rows.images(); ++images) consider(images, rows.lines());
+  const auto consider = [&](std::int64_t images, std::int64_t lines) {
+    const std::int64_t of_images = quotient_up(rows.images(), images),
+                       of_lines = quotient_up(rows.lines(), lines);
+    Blocking b;
+    b.images = quotient_up(rows.images(), of_images);
+    b.lines = quotient_up(rows.lines(), of_lines);
+    b.panels = quotient_up(c.group_columns(), functions.width);
+    b.blocks = of_images * of_lines;
+    const double read = bytes_read(b, b.panels * panel, b.images * rows.bytes(b.lines), threads);
+    if (best.blocks > 0 && read >= least) return;
+    best = b;
+    least = read;
+  };
+  // What does not fit is considered where nothing does: a line.
+  for (std::int64_t lines = 1; lines < rows.lines() && (lines == 1 || fits(1, lines)); ++lines)
+    consider(1, lines);
+  for (std::int64_t images = 1; images <= rows.images() && fits(images, rows.lines()); ++images)
+    consider(images, rows.lines());
+  if (best.blocks == 0) consider(1, rows.lines());
   cut_columns(best, c, functions, panel, wanted_tasks(threads));
   return best;
 }
