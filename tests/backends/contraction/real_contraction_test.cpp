@@ -134,6 +134,9 @@ const RealGraph graphs[] = {
     {true, "graph @g(%x: f32[2, 128, 61, 57]) -> (%y) {\n"
            "%w: f32[20, 128, 3, 3] = constant() {value = random(f32[20, 128, 3, 3], seed = 3, std = 0.05)}\n"
            "%y: f32[2, 20, 61, 57] = conv(%x, %w) {pads = [1, 1, 1, 1]}\n}"},
+    {true, "graph @g(%x: f32[3, 32, 40]) -> (%y) {\n"
+           "%w: f32[20, 32, 5] = constant() {value = random(f32[20, 32, 5], seed = 3, std = 0.1)}\n"
+           "%y: f32[3, 20, 20] = conv(%x, %w) {pads = [2, 2], strides = [2]}\n}"},
 };
 INSTANTIATE_TEST_SUITE_P(graphs, RealContractions, testing::ValuesIn(graphs));
 
