@@ -185,7 +185,7 @@ def test_memory_comes_from_an_allocator(model, x):
 
 
 def test_limits_apply_to_all_engines_together(model):
-    environment = lanner.Environment(limits={"total_bytes": "8MiB"})
+    environment = lanner.Environment(limits={"total_bytes": "12MiB"})
     engines = [build(model, environment)]
     with pytest.raises(lanner.Error, match="all engines of the environment: .* in the limits of the environment"):
         engines += [build(model, environment) for _ in range(20)]
