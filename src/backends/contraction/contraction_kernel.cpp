@@ -1,6 +1,7 @@
 #include "backends/contraction/contraction_kernel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -172,7 +173,7 @@ ContractionKernel::ContractionKernel(const Contraction& c, const Preparation& p,
   line_steps_ = gather_.steps();
   tile_rows_ = functions.whole_rows;
   const ConfigText config(p.tactic.config);
-  if (config.integer("shared", 0) != 0) {
+  if (row_form_of(config) == RowForm::shared) {
     images_.emplace(c, functions, distance);
     line_steps_ = images_->steps();
     window_lines_ = images_->window_lines();
@@ -307,10 +308,11 @@ void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::
   const std::int64_t width = functions_.width, at = task.group * blocking_.panels + panel;
   auto* const start = reinterpret_cast<std::int32_t*>(progress.scratch + slot_.start);
   const int shift = x_.is_signed() ? zero + 128 : zero;
-  for (std::int64_t i = 0; i < panels * width; ++i)
-    start[i] = column_sums_.empty() ? 0 : -shift * column_sums_[static_cast<std::size_t>(at * width + i)];
-  if (!bias_.empty())
-    std::memcpy(start, bias_.data() + at * width, static_cast<std::size_t>(4 * panels * width));
+  const auto first = static_cast<std::size_t>(at * width);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(panels * width); ++i)
+    start[i] = !bias_.empty()         ? std::bit_cast<std::int32_t>(bias_[first + i])
+               : column_sums_.empty() ? 0
+                                      : -shift * column_sums_[first + i];
   const std::byte* const weights = panels_of(launch) + at * panel_bytes_;
   // The next panels, in equal parts by each product of these.
   PanelGroup group{panels,
@@ -445,15 +447,16 @@ void ContractionKernel::write(const Launch& launch, std::int32_t* sums, const Re
 std::unique_ptr<Kernel> contraction_prepare(const Preparation& p, const std::optional<Contraction>& c,
                                             const std::string& reason) {
   check_taken(c.has_value(), p, reason);
-  const std::string name = ConfigText(p.tactic.config).text("by");
+  const ConfigText config(p.tactic.config);
+  const std::string name = config.text("by");
   const auto all = c->reals() ? all_bf16_functions() : all_int8_functions();
   const auto found = std::ranges::find_if(all, [&](const BlockFunctions* f) { return f->name == name; });
   check(found != all.end(), ErrorCode::unsupported, "cpu: {}: this processor has no {}: build the plan again",
         p.tactic.kernel, name);
   const std::string refusal = contraction_refusal(*c, **found);
   check_taken(refusal.empty(), p, refusal);
-  const bool shared = ConfigText(p.tactic.config).integer("shared", 0) != 0;
-  check_taken(!shared || can_share_pixels(*c, **found), p, "rows share no pixels here");
+  check_taken(row_form_of(config) == RowForm::gathered || can_share_pixels(*c, **found), p,
+              "rows share no pixels here");
   const Layout wanted = panel_form(*c, **found).layout;
   const Layout& given = p.tactic.inputs.at(c->weights.index).layout;
   check(given == wanted, ErrorCode::unsupported,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/config_text.h"
 #include "backends/contraction/block.h"
 #include "backends/contraction/contraction.h"
 #include "backends/family.h"
@@ -27,6 +28,8 @@ PanelForm panel_form(const Contraction& contraction, const BlockFunctions& funct
 enum class RowForm : std::uint8_t { gathered, shared };
 std::vector<RowForm> row_forms(const Contraction& contraction, const BlockFunctions& functions);
 std::vector<std::byte> contraction_config(const BlockFunctions& functions, RowForm form, int threads);
+/// The form in such a configuration.
+RowForm row_form_of(const ConfigText& config);
 
 /// Why this contraction cannot be computed by these functions; empty where it can.
 std::string contraction_refusal(const Contraction& contraction, const BlockFunctions& functions);

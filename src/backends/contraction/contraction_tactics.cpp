@@ -142,6 +142,10 @@ std::vector<std::byte> contraction_config(const BlockFunctions& functions, RowFo
   return text.bytes();
 }
 
+RowForm row_form_of(const ConfigText& config) {
+  return config.integer("shared", 0) != 0 ? RowForm::shared : RowForm::gathered;
+}
+
 std::string contraction_refusal(const Contraction& c, const BlockFunctions& functions) {
   if (c.reals()) return functions.sums_floats() ? "" : fmt::format("{} takes bytes", functions.name);
   if (functions.multiply(c.has_signed_weights()) == nullptr || (functions.quads() && c.has_weight_zeros()))

@@ -18,7 +18,6 @@ bool can_share_pixels(const Contraction& contraction, const BlockFunctions& func
 /// the result, or a few short lines with what is computed between them, where a window ends in the next line.
 class ImageRows {
 public:
-  ImageRows() = default;
   /// `distance`: between x's pixels, in bytes.
   ImageRows(const Contraction& contraction, const BlockFunctions& functions, std::int64_t distance);
 
