@@ -1,9 +1,9 @@
 """Keras' files: the child process that exports them, with interpreters that are not Keras'."""
 
+import functools
 import io
 import os
 import signal
-import stat
 import subprocess
 import time
 import zipfile
@@ -12,6 +12,7 @@ import pytest
 
 import lanner as package
 from command import COMMAND, lanner, refuse, without_notes
+from interpreters import name_interpreter
 
 
 @pytest.fixture
@@ -46,15 +47,7 @@ def model(request, tmp_path):
 
 @pytest.fixture
 def interpreter(tmp_path, monkeypatch):
-    """Names a program in place of Python, which is given as the lines of a shell's script."""
-
-    def name(text):
-        path = tmp_path / "interpreter"
-        path.write_text("#!/bin/sh\n" + text)
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setenv("LANNER_KERAS_PYTHON", str(path))
-
-    return name
+    return functools.partial(name_interpreter, tmp_path, monkeypatch)
 
 
 def test_without_keras_every_command_gives_the_command_to_run(model, temporary, interpreter):

@@ -1,8 +1,8 @@
 """INT8 calibration of a model that only TensorFlow can run, where the process has no TensorFlow: by a child process."""
 
+import functools
 import importlib.util
 import re
-import stat
 import subprocess
 import sys
 from math import lgamma
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import refuse, succeed
+from interpreters import name_interpreter
 from tensorflow_python import PYTHON, needs_tensorflow
 
 lanner = pytest.importorskip("lanner")
@@ -59,15 +60,7 @@ def ranges(folder):
 
 @pytest.fixture
 def interpreter(tmp_path, monkeypatch):
-    """Names a program in place of Python, which is given as the lines of a shell's script."""
-
-    def name(text):
-        path = tmp_path / "interpreter"
-        path.write_text("#!/bin/sh\n" + text)
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setenv("LANNER_KERAS_PYTHON", str(path))
-
-    return name
+    return functools.partial(name_interpreter, tmp_path, monkeypatch)
 
 
 OPTIONS = {"precision": "int8", "budget": 0, "minimum_segment_size": 1}
