@@ -20,6 +20,7 @@ inline void* shared_at(unsigned address) {
 }
 
 inline void nothing(const char*, float&) {}
+inline void nothing(const char*, int&) {}
 
 inline void cvt_f32_f16(const char*, float& y, unsigned short x) {
   y = lanner::half_to_float(x);
@@ -109,6 +110,33 @@ inline void mma_sync_aligned_m16n8k16_row_col_f32(const char* text, float& c0, f
       sum += element(all.of(row * 4 + k % 8 / 2).a[i / 2 + k / 8 * 2], k % 2) *
              element(all.of(column * 4 + k % 8 / 2).b[k / 8], k % 2);
     *c[i] += sum;
+  }
+}
+
+/// Of bytes, four in a word: signed where the text's type begins with `s`.
+inline int byte_of(unsigned word, unsigned i, bool is_signed) {
+  const unsigned byte = word >> (8 * i) & 255;
+  return is_signed ? static_cast<signed char>(byte) : static_cast<int>(byte);
+}
+/// Whether the first or the second operand's type (`.s8`, `.u8`) in an instruction's text is signed.
+inline bool is_signed_operand(const char* text, int operand) {
+  const char* at = strstr(text, ".s32.") + 4;
+  return at[operand == 0 ? 1 : 4] == 's';
+}
+inline void mma_sync_aligned_m16n8k32_row_col_s32(const char* text, int& c0, int& c1, int& c2, int& c3,
+                                                  unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                                                  unsigned b0, unsigned b1) {
+  struct Given {
+    unsigned a[4], b[2];
+  };
+  const bool signed_a = is_signed_operand(text, 0), signed_b = is_signed_operand(text, 1);
+  const Exchanged<Given> all({{a0, a1, a2, a3}, {b0, b1}});
+  int* const c[] = {&c0, &c1, &c2, &c3};
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = lane() / 4, column = lane() % 4 * 2 + i % 2;
+    for (unsigned k = 0; k < 32; ++k)
+      *c[i] += byte_of(all.of(row * 4 + k % 16 / 4).a[i / 2 + k / 16 * 2], k % 4, signed_a) *
+               byte_of(all.of(column * 4 + k % 16 / 4).b[k / 16], k % 4, signed_b);
   }
 }
 
@@ -267,7 +295,8 @@ struct Described {
     if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0) device->refuse("a matrix's description");
   }
   /// Element `across` of the non-depth axis, at `k` of the depth.
-  float at(unsigned across, unsigned k, bool down) const {
+  float at(unsigned across, unsigned k, bool down) const { return number(bits_at(across, k, down), bf16); }
+  unsigned short bits_at(unsigned across, unsigned k, bool down) const {
     unsigned place = down ? start + across / 64 * panel + across % 64 * 2 + k / 8 * rows + k % 8 * 128
                           : start + across / 8 * rows + across % 8 * 128 + k * 2;
     place ^= (place >> 7 & 7) << 4;
@@ -276,7 +305,7 @@ struct Described {
       device->refuse("a matrix beyond the end of shared memory");
     else
       memcpy(&bits, dynamic_memory + place, sizeof bits);
-    return number(bits, bf16);
+    return bits;
   }
 };
 
@@ -295,17 +324,33 @@ inline void group_multiply(const char* text, float* const* sums, unsigned count,
   }
 }
 
+/// m64nNk32 of bytes, both along the depth.
+inline void group_multiply(const char* text, int* const* sums, unsigned count, unsigned long long of_a,
+                           unsigned long long of_b, bool) {
+  const Described a(of_a, false), b(of_b, false);
+  const bool signed_a = is_signed_operand(text, 0), signed_b = is_signed_operand(text, 1);
+  const unsigned warp_of_group = device->running / warp % 4;
+  for (unsigned half = 0; half < 2; ++half)
+    for (unsigned j = 0; j < count / 4; ++j)
+      for (unsigned e = 0; e < 2; ++e)
+        for (unsigned k = 0; k < 32; ++k)
+          *sums[j * 4 + half * 2 + e] +=
+              byte_of(a.bits_at(warp_of_group * 16 + lane() / 4 + half * 8, k / 2, false), k % 2, signed_a) *
+              byte_of(b.bits_at(j * 8 + lane() % 4 * 2 + e, k / 2, false), k % 2, signed_b);
+}
+
+template<typename Sum>
 struct GroupOperands {
-  float* sums[128];
+  Sum* sums[128];
   unsigned count = 0, others = 0;
   unsigned long long other[3] = {};
-  void add(float& sum) { sums[count++] = &sum; }
+  void add(Sum& sum) { sums[count++] = &sum; }
   void add(unsigned long long value) { other[others++] = value; }
-  void add(int value) { other[others++] = static_cast<unsigned long long>(value); }
 };
-template<typename... Operands>
-void wgmma_mma_async(const char* text, Operands&&... operands) {
-  GroupOperands all;
+template<typename Sum, typename... Operands>
+void wgmma_mma_async(const char* text, Sum& first, Operands&&... operands) {
+  GroupOperands<Sum> all;
+  all.add(first);
   (all.add(operands), ...);
   group_multiply(text, all.sums, all.count, all.other[0], all.other[1], all.other[2] != 0);
 }

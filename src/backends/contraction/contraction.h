@@ -7,18 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/byte_scale.h"
 #include "backends/epilogue.h"
 #include "backends/family.h"
 #include "backends/group.h"
 #include "ops/convolution/window.h"
 
 namespace lanner {
-
-/// real = (stored - zero) * scale.
-struct ByteScale {
-  float scale = 1;
-  int zero = 0;
-};
 
 /// A value of i8 or u8 that a group reads, and how.
 struct StoredBytes {

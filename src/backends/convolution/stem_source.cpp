@@ -211,10 +211,11 @@ bool stem_fits(const Stem& stem, std::int64_t shared) {
 }
 
 std::string stem_source(const Stem& stem) {
-  std::string text =
-      fmt::format("{}typedef {} element_t;\ntypedef {} image_t;\n#define MMA_TYPE \"{}\"\n", prelude(),
-                  type_name(stem.type), type_name(stem.image), stem.type == DType::bf16 ? "bf16" : "f16");
+  std::string text = fmt::format(
+      "{}typedef {} element_t;\ntypedef {} image_t;\ntypedef float sum_t;\n#define MMA_TYPE \"{}\"\n",
+      prelude(), type_name(stem.type), type_name(stem.image), stem.type == DType::bf16 ? "bf16" : "f16");
   text += matrix_instructions();
+  text += warp_multiply(false);
   text += sizes_text(stem);
   text += body;
   std::vector<std::string> parameters{"const image_t* __restrict__ image",

@@ -140,8 +140,8 @@ const char* const bulk_begin = R"(
   raise_registers<232>();
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4, group = warp / 4, own_warp = ALTERNATING ? warp % 4 : warp;
   const unsigned warp_row = own_warp / 4 * MT * 64 + own_warp % 4 * 16, warp_column = 0;
-  float* const line_memory = reinterpret_cast<float*>(shared + STAGES * STAGE + 64);
-  float acc[MT][NT][4];
+  sum_t* const line_memory = reinterpret_cast<sum_t*>(shared + STAGES * STAGE + 64);
+  sum_t acc[MT][NT][4];
 )";
 
 const char* const bulk_products = R"(
@@ -204,6 +204,13 @@ std::int64_t last_position(const MatrixWindow& w, int axis) {
   return (w.result[axis] - 1) * w.strides[axis] - w.begin[axis] - (w.image[axis] - 1);
 }
 
+/// Whether windows reach beyond the image, where maps give zeros.
+bool reads_padding(const MatrixWindow& w) {
+  for (int i = 0; i < 2; ++i)
+    if (w.begin[i] > 0 || last_position(w, i) + (w.kernel[i] - 1) * w.dilations[i] > 0) return true;
+  return false;
+}
+
 /// `across`: rows in memory, of `along` elements.
 TensorBoxes matrix_boxes(const MatrixProblem& p, const OperandLayout& layout, std::int64_t along,
                          std::int64_t across, std::int64_t box) {
@@ -222,6 +229,7 @@ TensorBoxes matrix_boxes(const MatrixProblem& p, const OperandLayout& layout, st
 } // namespace
 
 bool takes_tensor_maps(const MatrixProblem& p) {
+  if (p.bytes && p.bytes->zero != 0 && p.window && reads_padding(*p.window)) return false;
   if (p.type == DType::f32 || !fills_packs(p.b, p.b.exchanged ? p.columns : p.depth, p.batch)) return false;
   if (!p.window) return !p.a.exchanged && fills_packs(p.a, p.rows, p.batch);
   const MatrixWindow& w = *p.window;

@@ -10,27 +10,42 @@
 
 namespace lanner::cuda {
 
-std::string group_instructions(std::int64_t columns) {
+namespace {
+
+constexpr const char* group_fences = R"(
+// Fence: makes the threads' copies visible to wgmma, which reads shared memory through the async proxy.
+__device__ inline void publish_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template<int n> __device__ inline void wait_for_products() { asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory"); }
+)";
+
+} // namespace
+
+std::string group_instructions(std::int64_t columns, bool bytes) {
+  const char kind = bytes ? 'r' : 'f';
   std::string sums, operands;
   for (std::int64_t i = 0; i < columns / 2; ++i) {
     sums += fmt::format("{}%{}", i > 0 ? ", " : "", i);
-    operands += fmt::format("{}\"+f\"(c[{}][{}])", i > 0 ? ", " : "", i / 4, i % 4);
+    operands += fmt::format("{}\"+{}\"(c[{}][{}])", i > 0 ? ", " : "", kind, i / 4, i % 4);
   }
   const std::int64_t next = columns / 2;
-  return fmt::format(R"(
-// Fence: makes the threads' copies visible to wgmma, which reads shared memory through the async proxy.
-__device__ inline void publish_copies() {{ asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }}
-__device__ inline void begin_products() {{ asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }}
-__device__ inline void end_products() {{ asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }}
-template<int n> __device__ inline void wait_for_products() {{ asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory"); }}
-__device__ inline void settle(float& c) {{ asm volatile("" : "+f"(c) :: "memory"); }}
+  // Both operands of bytes lie along the depth, which m64nNk32 counts in bytes.
+  const std::string product =
+      bytes ? fmt::format("k32.s32.\" MMA_TYPE \".\" MMA_OTHER \" {{{}}}, %{}, %{}, 1;\"\n"
+                          "               : {} : \"l\"(a), \"l\"(b));",
+                          sums, next, next + 1, operands)
+            : fmt::format("k16.f32.\" MMA_TYPE \".\" MMA_TYPE \" {{{}}}, %{}, %{}, 1, 1, 1, 0, %{};\"\n"
+                          "               : {} : \"l\"(a), \"l\"(b), \"n\"(DOWN));",
+                          sums, next, next + 1, next + 2, operands);
+  return group_fences + fmt::format(R"(
+__device__ inline void settle(sum_t& c) {{ asm volatile("" : "+{0}"(c) :: "memory"); }}
 // DOWN: the depth of b runs along its rows in shared memory.
-template<int DOWN> __device__ inline void group_multiply(float (&c)[{0}][4], unsigned long long a, unsigned long long b) {{
-  asm volatile("wgmma.mma_async.sync.aligned.m64n{1}k16.f32." MMA_TYPE "." MMA_TYPE " {{{2}}}, %{3}, %{4}, 1, 1, 1, 0, %{5};"
-               : {6} : "l"(a), "l"(b), "n"(DOWN));
+template<int DOWN> __device__ inline void group_multiply(sum_t (&c)[{1}][4], unsigned long long a, unsigned long long b) {{
+  asm volatile("wgmma.mma_async.sync.aligned.m64n{2}{3}
 }}
 )",
-                     columns / 8, columns, sums, next, next + 1, next + 2, operands);
+                                    kind, columns / 8, columns, product);
 }
 
 const char* const group_lambdas = R"(

@@ -18,7 +18,6 @@ namespace lanner::cuda {
 namespace {
 
 constexpr int least_capability = 80;
-constexpr std::size_t most_operands = 16;
 
 /// What a bulk plan's tensor maps describe, and the inputs that they are made of.
 struct MappedInput {
@@ -33,14 +32,16 @@ std::vector<MappedInput> mapped_inputs(const MatrixPlan& plan, const std::vector
   if (!staged) return mapped;
   const auto with_operand = [](const MatrixStep& step) { return step.operand.has_value(); };
   const auto before = std::ranges::count_if(std::span(plan.problem.steps).first(*staged), with_operand);
-  mapped.push_back({boxes_of_staged(plan), inputs[2 + static_cast<std::size_t>(before)]});
+  const bool zero = plan.problem.bytes && plan.problem.bytes->zero_type;
+  mapped.push_back({boxes_of_staged(plan), inputs[(zero ? 3 : 2) + static_cast<std::size_t>(before)]});
   return mapped;
 }
 
 class MatrixKernel final : public Kernel {
 public:
-  MatrixKernel(const Gpu& gpu, const MatrixPlan& plan, std::vector<std::size_t> inputs)
-      : inputs_(std::move(inputs)), mapped_(mapped_inputs(plan, inputs_)),
+  MatrixKernel(const Gpu& gpu, const MatrixPlan& plan, std::vector<std::size_t> inputs, Tensor column_sums)
+      : inputs_(std::move(inputs)), column_sums_(std::move(column_sums)),
+        mapped_(mapped_inputs(plan, inputs_)),
         workspace_(plan.workspace()), grid_{static_cast<unsigned>(plan.blocks(gpu.multiprocessors())),
                                             static_cast<unsigned>(plan.tile.threads()),
                                             static_cast<unsigned>(plan.shared_bytes())},
@@ -53,12 +54,12 @@ public:
   std::size_t workspace() const override { return workspace_; }
   bool on_stream() const override { return true; }
 
-  /// Parameters are a and b, or tensor maps; the partial sums, if any; then the steps' operands and the
-  /// result, which with the sums are also the second kernel's.
+  /// Parameters are a and b, or tensor maps; the partial sums, if any; then those of the finish (sums of
+  /// columns, the steps' operands, the result), which with the partial sums are also the second kernel's.
   void launch(const Launch& launch) const override {
-    std::array<const void*, most_operands + 4> pointers;
+    std::array<const void*, most_matrix_operands + 6> pointers;
     std::array<TensorMap, 3> maps;
-    std::array<void*, most_operands + 6> arguments;
+    std::array<void*, most_matrix_operands + 8> arguments;
     std::size_t head = 0, count = 2; // Of pointers, a and b are the first two.
     const auto aligned = [&](std::size_t input) {
       check_aligned(launch.inputs[input], "product");
@@ -74,6 +75,7 @@ public:
       arguments[head] = &pointers[head];
     }
     if (join_) pointers[count++] = launch.workspace;
+    if (column_sums_.defined()) pointers[count++] = column_sums_.data();
     for (std::size_t i = 2; i < inputs_.size(); ++i) pointers[count++] = launch.inputs[inputs_[i]];
     pointers[count++] = launch.outputs[0];
     for (std::size_t i = 2; i < count; ++i) arguments[head + i - 2] = &pointers[i];
@@ -89,6 +91,7 @@ private:
   }
 
   std::vector<std::size_t> inputs_;
+  Tensor column_sums_;              ///< Undefined without a zero point.
   std::vector<MappedInput> mapped_; ///< Empty without tensor maps.
   std::size_t workspace_;
   Grid grid_, join_grid_;
@@ -104,9 +107,9 @@ std::string matrix_missing(const Target& target) {
 }
 
 bool takes_steps(const Operand& bias, const Epilogue& epilogue, std::string& reason) {
-  if (epilogue.size() >= most_operands) {
+  if (epilogue.size() >= most_matrix_operands) {
     reason = fmt::format("the epilogue has {} steps, at most {} are supported", epilogue.size(),
-                         most_operands - 1);
+                         most_matrix_operands - 1);
     return false;
   }
   const auto takes = [](const Operand& operand) { return operand.is_input() && is_real(operand.dtype()); };
@@ -157,13 +160,13 @@ void offer_plans(TacticList& list, const MatrixProblem& problem, const Tactic& t
     config.set("split", estimated.plan.split);
     one.config = config.bytes();
     one.estimate = estimated.seconds;
-    one.accumulates = DType::f32;
+    one.accumulates = problem.bytes ? DType::i32 : DType::f32;
     list.tactics.push_back(std::move(one));
   }
 }
 
 std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const MatrixProblem& problem,
-                                      std::vector<std::size_t> inputs) {
+                                      std::vector<std::size_t> inputs, Tensor column_sums) {
   const Gpu& gpu = Gpu::get(preparation.target.device);
   const ConfigText config(preparation.tactic.config);
   const auto tile = matrix_tile(config.text("tile"));
@@ -175,7 +178,7 @@ std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const Matr
   const MatrixPlan plan{problem, *tile, split};
   lanner::check(runs_on(plan, gpu.capability()), ErrorCode::unsupported,
                 "cuda: own products: tile {} does not fit this GPU: build the plan again", tile->name());
-  return std::make_unique<MatrixKernel>(gpu, plan, std::move(inputs));
+  return std::make_unique<MatrixKernel>(gpu, plan, std::move(inputs), std::move(column_sums));
 }
 
 } // namespace lanner::cuda

@@ -13,6 +13,9 @@
 
 namespace lanner::cuda {
 
+/// Operands of steps that a launch has room for.
+inline constexpr std::size_t most_matrix_operands = 16;
+
 /// Why such kernels cannot run here; empty where they can.
 std::string matrix_missing(const Target& target);
 
@@ -34,8 +37,10 @@ std::vector<std::size_t> add_steps(MatrixProblem& problem, const Operand& bias, 
 /// Offers `tactic` with each of the plans that suit the problem.
 void offer_plans(TacticList& list, const MatrixProblem& problem, const Tactic& tactic, const Target& target);
 
-/// The kernel for the plan that the tactic's configuration names. `inputs` are those of a, b and the steps.
+/// The kernel for the plan that the tactic's configuration names. `inputs` are those of a, b and the steps,
+/// before which that of a's zero point stands, if it is a value of the run. `column_sums`: those of b, on the
+/// device, for bytes with a zero point.
 std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const MatrixProblem& problem,
-                                      std::vector<std::size_t> inputs);
+                                      std::vector<std::size_t> inputs, Tensor column_sums = {});
 
 } // namespace lanner::cuda

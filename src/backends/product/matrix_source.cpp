@@ -85,6 +85,13 @@ std::int64_t line_padding(const MatrixTile& t) {
   return t.bulk && t.rows + t.columns >= 384 ? 4 : 8;
 }
 
+/// What lies around images: a's zero point, in both bytes of a pair.
+std::string padding_text(const MatrixProblem& p) {
+  const int byte = p.bytes ? p.bytes->zero & 255 : 0;
+  const std::string text = constant("PADDING", byte << 8 | byte);
+  return text + fmt::format("__device__ inline element_t padding() {{ return element_t{{PADDING}}; }}\n");
+}
+
 std::string sizes_text(const MatrixPlan& plan) {
   const MatrixProblem& p = plan.problem;
   const MatrixTile& t = plan.tile;
@@ -103,6 +110,7 @@ std::string sizes_text(const MatrixPlan& plan) {
           constant("THREADS", t.threads()) + constant("LINE_PADDING", line_padding(t)) +
           constant("STAGED", staged_step(plan) ? 1 : 0) +
           constant("READ_UNITS", least_blocks(plan) > 1 || staged_step(plan) ? 1 : 2);
+  text += padding_text(p);
   return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);
 }
 
@@ -114,15 +122,7 @@ struct Finish {
 
   explicit Finish(const MatrixPlan& plan) {
     const MatrixProblem& p = plan.problem;
-    const auto staged = staged_step(plan);
-    std::string steps;
-    for (std::size_t i = 0; i < p.steps.size(); ++i) {
-      const MatrixStep& step = p.steps[i];
-      std::vector<std::string> operands{"r"};
-      if (step.operand) operands.push_back(add_operand(*step.operand, i == staged));
-      steps += fmt::format("    r = {};\n", formula_text(*step.formula, step.numbers, operands));
-    }
-    steps = for_results(std::move(steps), p.result);
+    const std::string sum = sum_text(p), steps = p.result == DType::i32 ? "" : steps_text(plan);
     const auto type = type_name(p.result);
     parameters.push_back(fmt::format("{}* __restrict__ out", type));
     arguments.emplace_back("out");
@@ -130,12 +130,13 @@ struct Finish {
     text =
         given_.text("Given", "given", all) + shared_.text("Shared", "shared", all) +
         fmt::format(
-            "__device__ inline void finish(const Pack<float, V>& sum, const Given& given, const Shared& "
+            "__device__ inline void finish(const Pack<sum_t, V>& sum, const Given& given, const Shared& "
             "shared, unsigned row, unsigned column, {}) {{\n"
             "  Pack<{}, V> pack;\n#pragma unroll\n  for (int k = 0; k < V; ++k) {{\n"
-            "    float r = sum.values[k];\n{}    pack.values[k] = Store<{}>::of(r);\n  }}\n"
+            "    {} r = {};\n{}    pack.values[k] = {};\n  }}\n"
             "  store_pack<{}, V>(out + (index_t(row) * {}ll + column), pack, is_aligned<{}, V>(out));\n}}\n",
-            all, type, steps, type, type, p.leading, type);
+            all, type, p.result == DType::i32 ? "int" : "float", sum, steps, stored_text(p), type, p.leading,
+            type);
   }
 
 private:
@@ -162,22 +163,84 @@ private:
     }
   };
 
-  /// Returns the element's value as an expression.
-  std::string add_operand(const MatrixOperand& operand, bool staged) {
+  std::size_t add_parameter(std::string_view type) {
     const std::size_t i = parameters.size();
-    const auto type = type_name(operand.type);
     parameters.push_back(fmt::format("const {}* __restrict__ e{}", type, i));
     arguments.push_back(fmt::format("e{}", i));
-    if (operand.spread == Spread::scalar) return fmt::format("load(e{}[0])", i);
+    return i;
+  }
+
+  /// The sum, less what a's zero point has added to it.
+  std::string sum_text(const MatrixProblem& p) {
+    if (!p.bytes || !p.bytes->has_zero()) return "sum.values[k]";
+    const std::size_t sums = add_parameter("int");
+    shared_.add(sums, "int", "column");
+    const std::string zero = p.bytes->zero_type
+                                 ? fmt::format("int(e{}[0])", add_parameter(type_name(*p.bytes->zero_type)))
+                                 : fmt::format("({})", p.bytes->zero);
+    return fmt::format("sum.values[k] - {} * shared.q{}.values[k]", zero, sums);
+  }
+
+  std::string steps_text(const MatrixPlan& plan) {
+    const MatrixProblem& p = plan.problem;
+    const auto staged = staged_step(plan);
+    std::string steps;
+    for (std::size_t i = 0; i < p.steps.size(); ++i) {
+      const MatrixStep& step = p.steps[i];
+      if (step.rounding) {
+        steps += rounded_text(*step.rounding);
+        steps += fmt::format("    r = {};\n", real_text("r", step.rounding->by));
+        continue;
+      }
+      std::vector<std::string> operands{"r"};
+      if (step.operand) operands.push_back(add_operand(*step.operand, i == staged));
+      if (step.reversed) std::swap(operands[0], operands[1]);
+      steps += fmt::format("    r = {};\n", formula_text(*step.formula, step.numbers, operands));
+    }
+    if (p.rounding) steps += rounded_text(*p.rounding);
+    return for_results(std::move(steps), p.result);
+  }
+
+  /// The number that a stored one stands for.
+  static std::string real_text(const std::string& stored, const ByteScale& by) {
+    if (by.zero == 0) return fmt::format("({} * {})", stored, number(by.scale));
+    return fmt::format("(({} - {}) * {})", stored, number(static_cast<float>(by.zero)), number(by.scale));
+  }
+
+  /// Makes r the stored number, as a float.
+  static std::string rounded_text(const MatrixRounding& rounding) {
+    const float least = rounding.type == DType::i8 ? -128.0F : 0.0F;
+    const auto zero = static_cast<float>(rounding.by.zero);
+    std::string text = fmt::format("    r = rintf(r * {});\n", number(1 / rounding.by.scale));
+    // NaN becomes the least number.
+    text += fmt::format("    r = at_most(r >= {0} ? r : {0}, {1});\n", number(least - zero),
+                        number(least + 255 - zero));
+    return zero == 0 ? text : text + fmt::format("    r += {};\n", number(zero));
+  }
+
+  static std::string stored_text(const MatrixProblem& p) {
+    if (p.result == DType::i32) return "r";
+    // Rounding has left no more than the type holds.
+    if (p.rounding) return fmt::format("static_cast<{}>(static_cast<int>(r))", type_name(p.result));
+    return fmt::format("Store<{}>::of(r)", type_name(p.result));
+  }
+
+  /// Returns the element's value as an expression.
+  std::string add_operand(const MatrixOperand& operand, bool staged) {
+    const auto type = type_name(operand.type);
+    const std::size_t i = add_parameter(type);
+    std::string element = fmt::format("load(e{}[0])", i);
     if (operand.spread == Spread::channel) {
       shared_.add(i, type, "column");
-      return fmt::format("load(shared.q{}.values[k])", i);
+      element = fmt::format("load(shared.q{}.values[k])", i);
+    } else if (operand.spread == Spread::full) {
+      if (staged)
+        given_.add_staged(i, type);
+      else
+        given_.add(i, type, fmt::format("(index_t(row) * {}ll + column)", operand.leading));
+      element = fmt::format("load(given.q{}.values[k])", i);
     }
-    if (staged)
-      given_.add_staged(i, type);
-    else
-      given_.add(i, type, fmt::format("(index_t(row) * {}ll + column)", operand.leading));
-    return fmt::format("load(given.q{}.values[k])", i);
+    return operand.stored ? real_text(element, *operand.stored) : element;
   }
 
   Packs given_, shared_;
@@ -220,10 +283,10 @@ constexpr const char* join_body = R"(
   constexpr index_t total = index_t(BATCH) * M * N;
   const index_t i = (index_t(blockIdx.x) * blockDim.x + threadIdx.x) * V;
   if (i >= total) return;
-  Pack<float, V> sum = *reinterpret_cast<const Pack<float, V>*>(sums + i);
+  Pack<sum_t, V> sum = *reinterpret_cast<const Pack<sum_t, V>*>(sums + i);
 #pragma unroll
   for (int part = 1; part < SPLIT; ++part) {
-    const Pack<float, V> next = *reinterpret_cast<const Pack<float, V>*>(sums + part * total + i);
+    const Pack<sum_t, V> next = *reinterpret_cast<const Pack<sum_t, V>*>(sums + part * total + i);
 #pragma unroll
     for (int k = 0; k < V; ++k) sum.values[k] += next.values[k];
   }
@@ -232,7 +295,7 @@ constexpr const char* join_body = R"(
 std::string join_text(const Finish& finish) {
   const std::string arguments = joined(finish.arguments, ", ");
   return fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__({0}) join_sums(const float* __restrict__ "
+      "extern \"C\" __global__ void __launch_bounds__({0}) join_sums(const sum_t* __restrict__ "
       "sums, {1}) {{{2}"
       "  const unsigned all = static_cast<unsigned>(i / N), z = all / M;\n"
       "  const unsigned row = z * Z_ROWS + all % M, column = z * Z_COLUMNS + static_cast<unsigned>(i % N);\n"
@@ -248,6 +311,17 @@ constexpr const char* bulk_parameters =
     "const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map";
 constexpr const char* staged_parameter = ", const __grid_constant__ TensorMap staged_map";
 
+/// Types of elements, which are pairs of bytes where a and b are bytes, and of sums; names of a's and b's
+/// types in instructions.
+std::string types_text(const MatrixProblem& p) {
+  if (p.bytes)
+    return fmt::format("struct element_t {{ unsigned short pair; }};\ntypedef int sum_t;\n"
+                       "#define MMA_TYPE \"{}\"\n#define MMA_OTHER \"{}\"\n",
+                       p.type == DType::i8 ? "s8" : "u8", p.bytes->b == DType::i8 ? "s8" : "u8");
+  return fmt::format("typedef {} element_t;\ntypedef float sum_t;\n#define MMA_TYPE \"{}\"\n",
+                     type_name(p.type), p.type == DType::bf16 ? "bf16" : "f16");
+}
+
 std::string products_text(const MatrixTile& tile) {
   if (tile.scalars) return scalar_products;
   if (!tile.groups) return warp_products;
@@ -256,8 +330,12 @@ std::string products_text(const MatrixTile& tile) {
 
 } // namespace
 
+std::int64_t element_bytes(DType type) {
+  return std::max<std::int64_t>(static_cast<std::int64_t>(bit_width(type)) / 8, 2);
+}
+
 std::int64_t most_copied(DType type) {
-  return 128 / static_cast<std::int64_t>(bit_width(type));
+  return 16 / element_bytes(type);
 }
 
 std::int64_t copied_channels(const MatrixProblem& p) {
@@ -283,8 +361,8 @@ std::int64_t MatrixPlan::tiles() const {
 
 std::int64_t MatrixPlan::shared_bytes() const {
   constexpr std::int64_t slice = 64;
-  const std::int64_t stages = tile.stages * (tile.rows + tile.columns) * tile.depth *
-                              static_cast<std::int64_t>(bit_width(problem.type) / 8);
+  const std::int64_t stages =
+      tile.stages * (tile.rows + tile.columns) * tile.depth * element_bytes(problem.type);
   const std::int64_t columns = tile.columns / tile.warps[1], line = columns % slice == 0 ? slice : columns;
   const std::int64_t warps = tile.bulk ? 8 : tile.warps[0] * tile.warps[1];
   const std::int64_t lines = warps * 16 * (line + line_padding(tile)) * 4;
@@ -303,11 +381,12 @@ std::int64_t MatrixPlan::join_blocks() const {
 std::string matrix_source(const MatrixPlan& plan) {
   const MatrixProblem& p = plan.problem;
   const Finish finish(plan);
-  std::string text = fmt::format("{}typedef {} element_t;\n#define MMA_TYPE \"{}\"\n", prelude(),
-                                 type_name(p.type), p.type == DType::bf16 ? "bf16" : "f16");
+  std::string text = std::string(prelude()) + types_text(p);
   const MatrixTile& t = plan.tile;
+  const bool bytes = p.bytes.has_value();
   text += matrix_instructions();
-  if (t.groups) text += group_instructions(t.columns);
+  text += warp_multiply(bytes);
+  if (t.groups) text += group_instructions(t.columns, bytes);
   if (t.bulk) text += bulk_instructions();
   text += sizes_text(plan);
   text += matrix_order;
@@ -324,7 +403,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   }
   text += finish.text;
   const bool split = plan.split > 1;
-  const std::string given = split ? "float* __restrict__ sums" : joined(finish.parameters, ", ");
+  const std::string given = split ? "sum_t* __restrict__ sums" : joined(finish.parameters, ", ");
   const std::string arguments = joined(finish.arguments, ", ");
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS, {}) matrix({}{}, {}) {{",
                       least_blocks(plan), t.bulk ? bulk_parameters : matrix_parameters,
@@ -336,7 +415,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   text += products_text(t);
   text += matrix_units;
   text +=
-      split ? "      *reinterpret_cast<Pack<float, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "
+      split ? "      *reinterpret_cast<Pack<sum_t, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "
               "column) = sum;"
             : fmt::format("      finish(sum, given, shares, z * Z_ROWS + row, z * Z_COLUMNS + column, {});",
                           arguments);

@@ -1,6 +1,6 @@
 #pragma once
-// CUDA C++ sources of matrix products and convolutions, on tensor cores for f16 and bf16, specialised for
-// their sizes.
+// CUDA C++ sources of matrix products and convolutions, on tensor cores for f16, bf16 and bytes, specialised
+// for their sizes.
 
 #include <cstdint>
 #include <optional>
@@ -10,6 +10,7 @@
 
 #include <lanner/dtype.h>
 
+#include "backends/byte_scale.h"
 #include "backends/epilogue.h"
 #include "device/cuda/tensor_map.h"
 #include "ops/elementwise/formula.h"
@@ -34,19 +35,44 @@ struct MatrixWindow {
 struct MatrixOperand {
   DType type = DType::f32;
   Spread spread = Spread::full;
-  std::int64_t leading = 0; ///< Of Spread::full: elements between rows of the result.
+  std::int64_t leading = 0;                       ///< Of Spread::full: elements between rows of the result.
+  std::optional<ByteScale> stored = std::nullopt; ///< The element that is read stands for another number.
 };
+/// Rounding of a real to a byte.
+struct MatrixRounding {
+  DType type = DType::i8;
+  ByteScale by;
+};
+
 /// r = formula(r), or formula(r, operand).
 struct MatrixStep {
   const Formula* formula = nullptr;
   Numbers numbers;
   std::optional<MatrixOperand> operand;
+  bool reversed = false; ///< r = formula(operand, r).
+  /// Set, without a formula: r is rounded to a byte, and is then the number that this byte stands for.
+  std::optional<MatrixRounding> rounding = std::nullopt;
+};
+/// The numbers of a product of bytes. Elements of a are less a zero point; those of b are signed or not.
+struct MatrixBytes {
+  DType b = DType::i8;
+  int zero = 0;                   ///< Of a.
+  std::optional<DType> zero_type; ///< Set: a's zero point is a value of the run, of this type.
+
+  /// Whether sums of b's columns are needed.
+  bool has_zero() const { return zero != 0 || zero_type; }
 };
 
-/// steps(a x b) for `batch` pairs of matrices; a is rows x depth, b depth x columns. Sums are f32.
+/// steps(a x b) for `batch` pairs of matrices; a is rows x depth, b depth x columns. Sums are f32, of bytes
+/// i32.
 struct MatrixProblem {
-  DType type = DType::f16; ///< Of a and b: f16, bf16, or f32, which is multiplied by scalar tiles.
-  DType result = DType::f16;
+  /// Of a and b: f16, bf16, or f32, which is multiplied by scalar tiles; or i8 or u8: of a, with `bytes` set.
+  /// Products of bytes are counted in pairs, which kernels copy as they do elements of 16 bits: the depth,
+  /// and the distances, channels and pixels of a and b. b is stored transposed, a is not.
+  DType type = DType::f16;
+  std::optional<MatrixBytes> bytes = std::nullopt;
+  DType result = DType::f16; ///< i8 or u8 with `rounding`; i32: the sums of a product of bytes.
+  std::optional<MatrixRounding> rounding = std::nullopt; ///< Of the result, after the steps.
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   OperandLayout a, b;
   std::optional<MatrixWindow> window; ///< When set, a is an image and `a`'s layout is unused.
@@ -101,11 +127,15 @@ struct MatrixPlan {
 };
 
 /// Kernels `matrix`(a, b, operands of the steps in order, result) and, where the depth is split, `matrix`(a,
-/// b, sums) and `join_sums`(sums, operands..., result). a, b and sums are aligned to 16 bytes. With
-/// `tile.bulk`, tensor maps of a, of b and, where there is one, of the staged operand stand in the place of a
-/// and b, passed by value. Needs compute capability 8.0, tiles of warp groups 9.0.
+/// b, sums) and `join_sums`(sums, operands..., result). Before the operands stand, of a product of bytes with
+/// a zero point, an i32 for each column, the sum of b's elements, and the zero point where it is a value of
+/// the run. a, b and sums are aligned to 16 bytes. With `tile.bulk`, tensor maps of a, of b and, where there
+/// is one, of the staged operand stand in the place of a and b, passed by value. Needs compute
+/// capability 8.0, tiles of warp groups 9.0.
 std::string matrix_source(const MatrixPlan& plan);
 
+/// Bytes of an element as the depth counts them: of products of bytes, of a pair.
+std::int64_t element_bytes(DType type);
 /// Elements of this type that a copy into shared memory moves at most: 16 bytes.
 std::int64_t most_copied(DType type);
 /// Channels of a pixel that one copy moves, of a problem with a window.
@@ -124,10 +154,11 @@ TensorBoxes boxes_of_b(const MatrixPlan& plan);
 std::optional<std::size_t> staged_step(const MatrixPlan& plan);
 TensorBoxes boxes_of_staged(const MatrixPlan& plan);
 
-/// The parts of a source with GPU-specific instructions, which tests replace. The second is for warp groups,
-/// whose tiles have so many columns.
+/// The parts of a source with GPU-specific instructions: copies and fragments, the products of a warp, and
+/// those of warp groups, whose tiles have so many columns. They follow the types element_t and sum_t.
 std::string_view matrix_instructions();
-std::string group_instructions(std::int64_t columns);
+std::string_view warp_multiply(bool bytes);
+std::string group_instructions(std::int64_t columns, bool bytes);
 std::string_view bulk_instructions();
 
 } // namespace lanner::cuda

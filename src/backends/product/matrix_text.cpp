@@ -23,19 +23,14 @@ __device__ inline void load_transposed(unsigned (&r)[4], const element_t* p) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(p)) : "memory");
 }
-__device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-// Sums of MT x NT such products.
-template<int MT, int NT> __device__ inline void clear(float (&acc)[MT][NT][4]) {
+// Sums of MT x NT products of a warp.
+template<int MT, int NT> __device__ inline void clear(sum_t (&acc)[MT][NT][4]) {
 #pragma unroll
   for (int i = 0; i < MT; ++i)
 #pragma unroll
     for (int j = 0; j < NT; ++j)
 #pragma unroll
-      for (int e = 0; e < 4; ++e) acc[i][j][e] = 0.0f;
+      for (int e = 0; e < 4; ++e) acc[i][j][e] = 0;
 }
 // Writes zeros where `inside` is false.
 template<int BYTES> __device__ inline void copy_async(element_t* to, const element_t* from, bool inside) {
@@ -47,6 +42,25 @@ template<int BYTES> __device__ inline void copy_async(element_t* to, const eleme
 }
 __device__ inline void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template<int n> __device__ inline void wait_for_groups() { asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory"); }
+)";
+}
+
+std::string_view warp_multiply(bool bytes) {
+  // Fragments of m16n8k32 hold two bytes where those of m16n8k16 hold one element.
+  if (bytes)
+    return R"(
+__device__ inline void multiply(int (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32." MMA_TYPE "." MMA_OTHER ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+)";
+  return R"(
+__device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
 )";
 }
 
@@ -75,14 +89,23 @@ template<int COLUMNS, int PANEL = 0> __device__ inline unsigned place(unsigned r
   return row * COLUMNS + ((chunk ^ turn) << 3);
 }
 
-// Copies eight elements, of which PACK are contiguous. `find(i)` returns the source of element i.
-template<int PACK, class Find> __device__ inline void copy_chunk(element_t* to, Find find) {
+// Copies eight elements, of which PACK are contiguous. `find(i)` returns the source of element i. Elements
+// outside become 0 or, in images (PADDED), the padding.
+template<int PACK, bool PADDED, class Find> __device__ inline void copy_chunk(element_t* to, Find find) {
   constexpr int bytes = PACK * sizeof(element_t);
+  constexpr bool filled = PADDED && PADDING != 0;
   if (bytes >= 4) {
 #pragma unroll
     for (int i = 0; i < 8; i += PACK) {
       const Source source = find(i);
-      copy_async<(bytes >= 4 ? bytes : 4)>(to + i, source.from, source.inside);
+      if (!filled || source.inside) {
+        copy_async<(bytes >= 4 ? bytes : 4)>(to + i, source.from, source.inside);
+        continue;
+      }
+      Pack<element_t, PACK> pack;
+#pragma unroll
+      for (int k = 0; k < PACK; ++k) pack.values[k] = padding();
+      *reinterpret_cast<Pack<element_t, PACK>*>(to + i) = pack;
     }
     return;
   }
@@ -90,7 +113,7 @@ template<int PACK, class Find> __device__ inline void copy_chunk(element_t* to, 
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const Source source = find(i);
-    pack.values[i] = source.inside ? *source.from : element_t{0};
+    pack.values[i] = source.inside ? *source.from : filled ? padding() : element_t{0};
   }
   *reinterpret_cast<Pack<element_t, 8>*>(to) = pack;
 }
@@ -106,7 +129,7 @@ __device__ inline void load_tile(element_t* to, const element_t* from, unsigned 
     const unsigned row = first_row + i / chunks, column = first_column + i % chunks * 8;
     const element_t* source = from + index_t(row) * Matrix::leading + column;
     const bool inside = Matrix::rows % ROWS == 0 || row < Matrix::rows;
-    copy_chunk<Matrix::pack>(to + place<COLUMNS, (WARP_GROUPS && COLUMNS > 64 ? ROWS : 0)>(i / chunks, i % chunks), [&](int at) {
+    copy_chunk<Matrix::pack, false>(to + place<COLUMNS, (WARP_GROUPS && COLUMNS > 64 ? ROWS : 0)>(i / chunks, i % chunks), [&](int at) {
       const bool there = inside && (Matrix::columns % COLUMNS == 0 || column + at < Matrix::columns);
       return Source{there ? source + at : from, there};
     });
@@ -159,7 +182,7 @@ private:
 #pragma unroll
     for (int j = 0; j < LOADS; ++j) {
       const unsigned row = threadIdx.x / CHUNKS + j * (THREADS / CHUNKS);
-      copy_chunk<A_PACK>(to + place<BK>(row, chunk), [&](int at) {
+      copy_chunk<A_PACK, true>(to + place<BK>(row, chunk), [&](int at) {
         const unsigned k = first + chunk * 8 + at, tap = ALONE ? first / C : k / C;
         const unsigned channel = ALONE ? k - tap * C : k % C;
         const int down = static_cast<int>(tap / KW) * DH, right = static_cast<int>(tap % KW) * DW;
@@ -178,7 +201,7 @@ const char* const matrix_begin = R"(
   // Rows from one 16-row fragment to the warp's next: the four warps of a group share 64.
   constexpr int ROW_STEP = WARP_GROUPS ? 64 : 16;
   element_t* const shared = reinterpret_cast<element_t*>(dynamic_shared());
-  float* const line_memory = reinterpret_cast<float*>(shared);
+  sum_t* const line_memory = reinterpret_cast<sum_t*>(shared);
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned warp_row = WARP_GROUPS ? warp / 4 * MT * 64 + warp % 4 * 16 : warp % WARPS_M * WM;
   const unsigned warp_column = WARP_GROUPS ? 0 : warp / WARPS_M * WN;
@@ -194,7 +217,7 @@ const char* const matrix_begin = R"(
     rows.load(shared + stage * STAGE, a, k * BK);
     load_b(shared + stage * STAGE + A_SIZE, b, n0, k * BK);
   };
-  float acc[MT][NT][4];
+  sum_t acc[MT][NT][4];
   clear(acc);
 )";
 
@@ -204,7 +227,7 @@ const char* const matrix_epilogue = R"(
   // meanwhile or a tensor map has brought them into shared memory, afterwards.
   constexpr int SLICE = WN % 64 == 0 ? 64 : WN, SLICES = WN / SLICE, LINE = SLICE + LINE_PADDING, PIECES = SLICE / V;
   constexpr int UNITS = MT * SLICES, TURNS = (16 * PIECES + 31) / 32;
-  float* const lines = line_memory + warp * 16 * LINE;
+  sum_t* const lines = line_memory + warp * 16 * LINE;
   struct Piece { unsigned row, column, line, at; bool inside; };
   const auto piece_of = [&](int unit, int turn) {
     const unsigned i = turn * 32 + lane, line = i / PIECES, at = i % PIECES * V;
@@ -345,9 +368,9 @@ const char* const matrix_units = R"(
     for (int j = 0; j < SLICE / 8; ++j)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const float* const c = acc[unit / SLICES][unit % SLICES * (SLICE / 8) + j];
-        float* const pair = lines + (lane / 4 + half * 8) * LINE + j * 8 + lane % 4 * 2;
-        *reinterpret_cast<Pack<float, 2>*>(pair) = {c[half * 2], c[half * 2 + 1]};
+        const sum_t* const c = acc[unit / SLICES][unit % SLICES * (SLICE / 8) + j];
+        sum_t* const pair = lines + (lane / 4 + half * 8) * LINE + j * 8 + lane % 4 * 2;
+        *reinterpret_cast<Pack<sum_t, 2>*>(pair) = {c[half * 2], c[half * 2 + 1]};
       }
     __syncwarp();
     Shared shares;
@@ -358,7 +381,7 @@ const char* const matrix_units = R"(
       if ((turn == 0 || 32 % PIECES != 0) && (N % BN == 0 || column < N)) read_shared(shares, z * Z_COLUMNS + column);
       if (!piece.inside) continue;
       const Given& given = all[unit % READ_UNITS][turn];
-      const Pack<float, V> sum = *reinterpret_cast<const Pack<float, V>*>(lines + piece.line * LINE + piece.at);
+      const Pack<sum_t, V> sum = *reinterpret_cast<const Pack<sum_t, V>*>(lines + piece.line * LINE + piece.at);
 )";
 
 const char* const matrix_unit_end = R"(

@@ -66,10 +66,6 @@ double output_bytes(const MatrixProblem& p) {
   return static_cast<double>(bits) / 8;
 }
 
-double element_bytes(const MatrixProblem& p) {
-  return static_cast<double>(bit_width(p.type)) / 8;
-}
-
 /// Bytes of each operand once, as read from memory.
 double bytes_of(const MatrixProblem& p) {
   const auto batch = static_cast<double>(p.batch), rows = static_cast<double>(p.rows),
@@ -78,7 +74,8 @@ double bytes_of(const MatrixProblem& p) {
   if (p.window)
     a = rows / static_cast<double>(p.window->result[0] * p.window->result[1]) *
         static_cast<double>(p.window->image[0] * p.window->image[1] * p.window->channels) * batch;
-  return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * output_bytes(p);
+  return static_cast<double>(element_bytes(p.type)) * (a + batch * depth * columns) +
+         batch * rows * columns * output_bytes(p);
 }
 
 /// Of a multiprocessor: operations a second by `share` 1, bytes a second of results and of what steps read,
@@ -120,8 +117,8 @@ double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& mac
                                ? waves * std::max(multiplying, writing) + std::min(multiplying, writing)
                                : waves * (multiplying + writing);
   const double copied_rows = static_cast<double>(t.rows) * narrow_copies(p);
-  const double read =
-      tiles * (copied_rows + static_cast<double>(t.columns)) * depth * element_bytes(p) / rates.cache;
+  const double read = tiles * (copied_rows + static_cast<double>(t.columns)) * depth *
+                      static_cast<double>(element_bytes(p.type)) / rates.cache;
   const double joining = plan.split > 1 ? start + 2 * static_cast<double>(plan.workspace()) / joined : 0;
   return std::max({computing, read, bytes_of(p) / rates.memory}) + rates.first_tiles + start + joining;
 }
