@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/convolution/convolution_window.h"
+#include "backends/convolution/image_matrix.h"
 #include "backends/cuda/bounds.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/own_kernels.h"
@@ -77,42 +78,6 @@ std::optional<OwnConv> read(const Group& group, std::string& reason) {
   return conv;
 }
 
-Layout pixels_layout(const Shape& shape) {
-  return canonical(Layout::channels_last(shape.rank()), shape);
-}
-
-/// Whether pixels are evenly spaced even where the value's channels are part of a larger value: one-channel
-/// images are not, since they are stored as row-major.
-bool takes_strides(const Shape& shape) {
-  const auto pixels = Shape(std::span(shape.dims()).subspan(2)).elements();
-  return shape[channel_axis] > 1 || pixels == 1;
-}
-
-MatrixWindow window_of(const OwnConv& conv, std::int64_t pixel) {
-  MatrixWindow w;
-  // 1-D: an image of height 1.
-  const std::size_t axes = conv.window.kernel.size(), first = 2 - axes;
-  for (std::size_t i = 0; i < axes; ++i) {
-    w.image[first + i] = conv.window.image[i];
-    w.result[first + i] = conv.window.positions[i];
-    w.kernel[first + i] = conv.window.kernel[i];
-    w.strides[first + i] = conv.window.strides[i];
-    w.dilations[first + i] = conv.window.dilations[i];
-    w.begin[first + i] = conv.window.begin[i];
-  }
-  w.channels = conv.filter[1];
-  w.pixel = pixel;
-  return w;
-}
-
-/// Whether each position reads only the pixel at the same position (1x1), so that images are rows of a
-/// matrix.
-bool reads_own_pixel(const MatrixWindow& w) {
-  for (int i = 0; i < 2; ++i)
-    if (w.kernel[i] != 1 || w.strides[i] != 1 || w.begin[i] != 0 || w.image[i] != w.result[i]) return false;
-  return true;
-}
-
 /// Takes strides and types from the storages that `tactic` names.
 MatrixProblem problem_of(const OwnConv& conv, const Tactic& tactic, std::vector<std::size_t>& inputs) {
   const Storage &x = tactic.inputs.at(conv.src.index), &y = tactic.outputs.at(0);
@@ -126,7 +91,8 @@ MatrixProblem problem_of(const OwnConv& conv, const Tactic& tactic, std::vector<
   problem.rows = conv.output.elements() / channels;
   problem.depth = conv.filter.elements() / channels;
   problem.b = {problem.depth, true, conv.groups > 1 ? problem.columns * problem.depth : 0};
-  const MatrixWindow window = window_of(conv, leading_of(x, conv.input[channel_axis]));
+  const MatrixWindow window =
+      matrix_window(conv.window, conv.filter[1], leading_of(x, conv.input[channel_axis]));
   if (!reads_own_pixel(window)) problem.window = window;
   problem.a = {window.pixel, false, conv.groups > 1 ? window.channels : 0};
   problem.leading = leading_of(y, channels);
@@ -155,10 +121,10 @@ std::optional<Tactic> tactic_of(const OwnConv& conv, std::optional<DType> kept, 
   tactic.inputs = storages.take();
   tactic.outputs = {full};
   const AxisSet channels = AxisSet::only(channel_axis);
-  const bool of_output = takes_strides(conv.output);
+  const bool of_output = takes_channel_slices(conv.output);
   if (of_output) tactic.strided_outputs = {channels};
   tactic.strided_inputs.assign(node.inputs().size(), {});
-  if (takes_strides(conv.input)) tactic.strided_inputs[conv.src.index] = channels;
+  if (takes_channel_slices(conv.input)) tactic.strided_inputs[conv.src.index] = channels;
   for (const EpilogueStep& step : conv.epilogue)
     if (of_output && step.binary && step.spread == Spread::full && step.operand.shape() == conv.output)
       tactic.strided_inputs[step.operand.index] = channels;
