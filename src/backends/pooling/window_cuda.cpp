@@ -24,6 +24,13 @@ bool is_small(const ops::Window& window) {
   return taps <= most_taps && within_library_bounds(window);
 }
 
+bool is_byte(DType type) {
+  return type == DType::i8 || type == DType::u8;
+}
+bool is_pooled(DType type, const std::string& kind) {
+  return is_real(type) || (is_byte(type) && kind == "max_pool");
+}
+
 bool takes(const Group& group, std::string& reason) {
   if (group.ops().size() != 1) return false;
   const GroupOp& op = group.ops().front();
@@ -31,9 +38,10 @@ bool takes(const Group& group, std::string& reason) {
   const std::size_t rank = op.input(0).shape().rank();
   const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
   const bool small = op.input(0).shape().elements() < INT32_MAX;
-  if (!is_real(op.input(0).dtype()) || rank < 3 || rank > 5 || indices || !small ||
+  if (!is_pooled(op.input(0).dtype(), op.kind()) || rank < 3 || rank > 5 || indices || !small ||
       op.type().shape().elements() == 0) {
-    reason = "supports floating-point images of rank 3 to 5, without the indices output";
+    reason =
+        "supports floating-point images of rank 3 to 5, the largest of bytes, without the indices output";
     return false;
   }
   if (is_small(window_of(op.attributes(), op.input(0).shape(), op.type().shape(),

@@ -112,6 +112,12 @@ __global__ void max_pool_f16(const __half* s, __half* t, PoolParameters p) {
 __global__ void max_pool_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, PoolParameters p) {
   max_pool(s, t, p);
 }
+__global__ void max_pool_i8(const signed char* s, signed char* t, PoolParameters p) {
+  max_pool(s, t, p);
+}
+__global__ void max_pool_u8(const unsigned char* s, unsigned char* t, PoolParameters p) {
+  max_pool(s, t, p);
+}
 __global__ void average_pool_f32(const float* s, float* t, PoolParameters p) {
   average_pool(s, t, p);
 }
