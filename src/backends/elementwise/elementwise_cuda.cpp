@@ -53,8 +53,7 @@ Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layo
   const auto narrowed = [&](DType type) { return type == DType::f32 ? kept : std::nullopt; };
   for (const ProgramInput& input : program.inputs) {
     if (!input.operand.is_input()) continue;
-    const Shape shape = input.operand.shape();
-    const Layout own = canonical(operand_layout(layout, program.shape.rank(), shape), shape);
+    const Layout own = canonical(input.layout(layout, program.shape.rank()), input.operand.shape());
     tactic.inputs[input.operand.index] =
         on_device(target, own, input.operand.constant ? std::nullopt : narrowed(input.dtype));
   }

@@ -71,7 +71,7 @@ private:
       body_ += fmt::format("      const float v{0} = load(a{0}[at{0}]);\n", i);
       return;
     }
-    const Shape shape = input.operand.shape();
+    const Shape& shape = input.shape;
     switch (access(shape, storage)) {
     case Access::one:
       before_ += fmt::format("    const float s{0} = load(a{0}[{1}]);\n", i, offset(shape, storage, "first"));
@@ -209,8 +209,7 @@ std::int64_t widest_element(const ElementwiseProgram& program, const Tactic& tac
       bytes = std::max(bytes, static_cast<std::int64_t>(bit_width(storage.dtype.value_or(type)) / 8));
   };
   for (const ProgramInput& input : program.inputs)
-    if (input.operand.is_input())
-      count(input.operand.shape(), tactic.inputs.at(input.operand.index), input.dtype);
+    if (input.operand.is_input()) count(input.shape, tactic.inputs.at(input.operand.index), input.dtype);
   for (std::size_t i = 0; i < program.outputs.size(); ++i)
     count(program.shape, tactic.outputs.at(i), program.outputs[i].dtype);
   return bytes;
@@ -249,7 +248,7 @@ std::optional<SizedElements> sized_elements(const ElementwiseProgram& program) {
   std::vector<std::vector<std::int64_t>> strides; // along the result's axes
   for (const ProgramInput& input : program.inputs) {
     if (!is_sized_parameter(input)) continue;
-    const Shape shape = input.operand.shape();
+    const Shape& shape = input.shape;
     std::vector<std::int64_t> own = Layout{}.strides(shape);
     for (std::size_t d = 0; d < own.size(); ++d)
       if (shape[d] == 1) own[d] = 0;

@@ -46,8 +46,9 @@ public:
         return std::nullopt;
       }
       const GroupOp& op = group_.ops()[output.index];
-      program_.outputs.push_back({results_[output.index], op.type().dtype(), is_quantize(op)});
-      if (!is_quantize(op) || !is_number(op, 1)) continue;
+      const bool quantizes = is_quantize(op) && !halves_;
+      program_.outputs.push_back({results_[output.index], op.type().dtype(), quantizes});
+      if (!quantizes || !is_number(op, 1)) continue;
       program_.outputs.back().zero = *zero_number(op);
       program_.outputs.back().scale = *scale_number(op);
     }
@@ -95,7 +96,7 @@ private:
   }
 
   bool fits_quantization(const GroupOp& op) {
-    reason_ = halves_ ? op.kind() + " on this device" : quantization_obstacle(op);
+    reason_ = quantization_obstacle(op);
     const Operand x = op.input(0);
     if (reason_.empty() && is_dequantize(op) && x.is_op() && !is_quantize(group_.ops()[x.index]))
       reason_ = "integers that quantize_linear does not make";
@@ -123,7 +124,7 @@ private:
     if (i == 0 || (!is_quantize(op) && !is_dequantize(op))) return false;
     const auto zero = zero_number(op), scale = scale_number(op);
     if (!zero) return false;
-    if (is_quantize(op)) return i == 2 || (scale && !is_read(op));
+    if (is_quantize(op)) return i == 2 || (!halves_ && scale && !is_read(op));
     return scale || (i == 2 && *zero == 0);
   }
 
@@ -159,7 +160,7 @@ private:
     const StoredBounds bounds = stored_bounds(op.type().dtype());
     const int x = slot_of(op.input(0));
     const auto zero = zero_number(op), number = scale_number(op);
-    if (zero && number && !is_read(op)) {
+    if (!halves_ && zero && number && !is_read(op)) {
       last_ = x; // quantised as it is written
       return;
     }

@@ -50,8 +50,8 @@ struct ElementwiseProgram {
 };
 
 /// Nothing, with `reason` set, when an operation, type or shape is not supported. `reason` stays empty when
-/// the group is not elementwise at all. `halves`: f16 and bf16 are supported too, but not quantize_linear and
-/// dequantize_linear.
+/// the group is not elementwise at all. `halves`: f16 and bf16 are supported too, and quantize_linear and
+/// dequantize_linear are instructions, not properties of inputs and outputs.
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason,
                                                       bool halves = false);
 
