@@ -6,7 +6,7 @@
 #include "backends/backends.h"
 #include "backends/config_text.h"
 #include "backends/contraction/contraction_kernel.h"
-#include "backends/contraction/expect_close.h"
+#include "backends/contraction/int8_checks.h"
 #include "backends/contraction/int8_draw.h"
 #include "backends/contraction/int8_layers.h"
 #include "backends/cpu/cpu_backend.h"
@@ -19,45 +19,7 @@ namespace {
 using test::Int8Layer;
 using test::Int8Text;
 using test::LayerDraw;
-
-constexpr double of_f32 = 2e-5;
-
-Tensor row_major(const Tensor& tensor) {
-  Tensor result = Tensor::allocate(tensor.dtype(), tensor.shape());
-  copy_tensor(tensor, result);
-  return result;
-}
-
-template<typename T>
-void expect_within_a_step(const Tensor& got, const Tensor& expected, double share) {
-  const auto a = got.as<T>(), b = expected.as<T>();
-  std::size_t different = 0, wrong = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    different += a[i] != b[i];
-    if (std::abs(static_cast<int>(a[i]) - static_cast<int>(b[i])) > 1 && wrong++ == 0)
-      ADD_FAILURE() << "element " << i << " is " << +a[i] << ", expected " << +b[i];
-  }
-  EXPECT_LE(static_cast<double>(different), 1 + share * static_cast<double>(b.size()));
-  EXPECT_EQ(wrong, 0U);
-}
-
-void expect_agrees(const Tensor& got, const Tensor& expected, double share) {
-  if (expected.dtype() == DType::i8) return expect_within_a_step<std::int8_t>(got, expected, share);
-  if (expected.dtype() == DType::u8) return expect_within_a_step<std::uint8_t>(got, expected, share);
-  test::expect_close(got, expected, of_f32);
-}
-
-void run_and_compare(const NodeCase& c, const Tactic& tactic, const Target& target, double share = 0.004,
-                     const Backend& backend = cpu_backend()) {
-  SCOPED_TRACE(tactic.kernel + " " +
-               std::string(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()));
-  ReadyTactic ready = make_ready(c, backend, tactic, target);
-  ready.launch();
-  const Tensor first = row_major(ready.outputs[0]);
-  expect_agrees(first, c.results[0], share);
-  ready.launch(); // With the workspace that the first run left.
-  EXPECT_EQ(std::memcmp(row_major(ready.outputs[0]).data(), first.data(), first.bytes()), 0);
-}
+using test::run_and_compare;
 
 /// oneDNN's, which it offers where the processor has AVX512-VNNI.
 void check_library(const NodeCase& c, const Target& target) {
