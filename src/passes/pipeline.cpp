@@ -23,7 +23,8 @@ constexpr Pass list[] = {
 
 constexpr Pass of_gpus[] = {{"merge_products", passes::merge_products},
                             {"decompose_reductions", passes::decompose_reductions},
-                            {"drop_dead_nodes", passes::drop_dead_nodes}};
+                            {"drop_dead_nodes", passes::drop_dead_nodes},
+                            {"separate_dequantize", passes::separate_dequantize}};
 
 constexpr Pass of_cpus[] = {{"separate_dequantize", passes::separate_dequantize}};
 

@@ -3,6 +3,7 @@
 // The threads of a block run one at a time, each until it waits for others. Kept small, as it is compiled
 // with each source.
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -172,6 +173,10 @@ inline int __float_as_int(float value) {
   int bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
+}
+inline int __float2int_rn(float x) {
+  if (x != x) return 0;
+  return x >= 2147483648.0F ? INT_MAX : x <= -2147483648.0F ? INT_MIN : static_cast<int>(rintf(x));
 }
 inline float __int_as_float(int bits) {
   float value;

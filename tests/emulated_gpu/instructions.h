@@ -35,6 +35,20 @@ inline void ex2_approx_ftz_f32(const char*, float& y, float x) {
   y = exp2f(x);
 }
 
+inline void add_sat_s32(const char*, int& sum, int a, int b) {
+  const long long whole = static_cast<long long>(a) + b;
+  sum = static_cast<int>(whole < INT_MIN ? INT_MIN : whole > INT_MAX ? INT_MAX : whole);
+}
+inline unsigned saturated(int x, int least, int most) {
+  return static_cast<unsigned>(x < least ? least : x > most ? most : x) & 255;
+}
+inline void cvt_pack_sat_s8_s32_b32(const char*, unsigned& bytes, int high, int low, unsigned above) {
+  bytes = above << 16 | saturated(high, -128, 127) << 8 | saturated(low, -128, 127);
+}
+inline void cvt_pack_sat_u8_s32_b32(const char*, unsigned& bytes, int high, int low, unsigned above) {
+  bytes = above << 16 | saturated(high, 0, 255) << 8 | saturated(low, 0, 255);
+}
+
 // Asynchronous copies.
 inline void copy(unsigned to, const void* from, unsigned bytes, unsigned read) {
   void* const place = shared_at(to);

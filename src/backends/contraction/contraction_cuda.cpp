@@ -2,6 +2,8 @@
 // epilogue.
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <span>
 
 #include "backends/contraction/contraction.h"
@@ -72,62 +74,60 @@ Layout weights_layout(const Contraction& c) {
   return c.transposed ? Layout{} : exchanged_layout(c.filter);
 }
 
-std::optional<MatrixRounding> rounding_of(const std::optional<ByteScale>& by, DType type) {
-  if (!by) return std::nullopt;
-  return MatrixRounding{type, *by};
+bool adds_bytes(const ContractionStep& step) {
+  return step.stored && !step.rounded && step.formula->name == "add";
 }
 
-/// The bias and the steps behind the scales, with the storages that a tactic names.
-class Steps {
-public:
-  Steps(const Contraction& c, const Tactic& tactic, MatrixProblem& problem, std::vector<std::size_t>& inputs)
-      : c_(c), tactic_(tactic), problem_(problem), inputs_(inputs) {}
+/// Whether the steps are at most an addition of bytes and a ReLU, so that everything may be divided by the
+/// result's scale beforehand.
+bool in_units_of_result(const Contraction& c) {
+  if (!c.quantised) return false;
+  auto step = c.steps.begin();
+  if (step != c.steps.end() && adds_bytes(*step)) ++step;
+  if (step != c.steps.end() && !step->rounded && !step->operand && step->formula->name == "relu") ++step;
+  return step == c.steps.end();
+}
+float unit_of(const Contraction& c) {
+  return in_units_of_result(c) ? c.quantised->scale : 1;
+}
 
-  void add() {
-    // Sums times the product of both scales.
-    MatrixOperand scale = operand_of(c_.weight_scale, spread_of_columns(c_.weight_scale));
-    scale.stored = ByteScale{c_.x.by.scale, 0};
-    problem_.steps.push_back({&formula("mul"), {}, scale});
-    if (c_.bias)
-      problem_.steps.push_back({&formula("add"), {}, operand_of(c_.bias, spread_of_columns(c_.bias))});
-    for (const ContractionStep& step : c_.steps) add(step);
-    problem_.rounding = rounding_of(c_.quantised, c_.type);
-  }
+/// The step's operand, with the storage that the tactic names.
+MatrixOperand operand_of(const Contraction& c, const ContractionStep& step, const Tactic& tactic) {
+  const Storage& storage = tactic.inputs.at(step.operand.index);
+  MatrixOperand operand{storage.dtype.value_or(step.operand.dtype()), step.spread,
+                        step.spread == Spread::full ? row_distance(storage, c.columns()) : 0, step.stored};
+  // Offsets hold the zero point.
+  if (in_units_of_result(c)) operand.stored = ByteScale{step.stored->scale / unit_of(c), 0};
+  return operand;
+}
 
-private:
-  static Spread spread_of_columns(const Operand& operand) {
-    return operand.shape().elements() == 1 ? Spread::scalar : Spread::channel;
-  }
-
-  void add(const ContractionStep& step) {
+/// Returns the inputs that the steps read, in order.
+std::vector<std::size_t> add_steps(const Contraction& c, const Tactic& tactic, MatrixProblem& problem) {
+  std::vector<std::size_t> inputs;
+  for (const ContractionStep& step : c.steps) {
     MatrixStep added{step.formula, step.numbers, {}, step.reversed};
-    if (step.rounded) added.rounding = rounding_of(step.stored, *step.rounded);
+    if (step.rounded) added.rounding = MatrixRounding{*step.rounded, *step.stored};
     if (step.operand) {
-      added.operand = operand_of(step.operand, step.spread);
-      added.operand->stored = step.stored;
+      added.operand = operand_of(c, step, tactic);
+      inputs.push_back(step.operand.index);
     }
-    problem_.steps.push_back(added);
+    problem.steps.push_back(added);
   }
+  if (c.quantised)
+    problem.rounding = MatrixRounding{c.type, {c.quantised->scale / unit_of(c), c.quantised->zero}};
+  return inputs;
+}
 
-  MatrixOperand operand_of(const Operand& operand, Spread spread) {
-    const Storage& storage = tactic_.inputs.at(operand.index);
-    inputs_.push_back(operand.index);
-    return {storage.dtype.value_or(operand.dtype()), spread,
-            spread == Spread::full ? row_distance(storage, c_.columns()) : 0};
-  }
-
-  const Contraction& c_;
-  const Tactic& tactic_;
-  MatrixProblem& problem_;
-  std::vector<std::size_t>& inputs_;
-};
+bool is_corrected(const Contraction& c) {
+  return c.type == DType::i32 && c.x.by.zero != 0;
+}
 
 /// Takes strides and types from the storages that `tactic` names; distances of a and b are in pairs.
 MatrixProblem problem_of(const Contraction& c, const Tactic& tactic, std::vector<std::size_t>& inputs) {
   const Storage &x = tactic.inputs.at(c.x.operand.index), &y = tactic.outputs.at(0);
   MatrixProblem problem;
   problem.type = c.x.operand.dtype();
-  problem.bytes = MatrixBytes{c.weights.dtype(), c.x.by.zero, {}};
+  problem.bytes = MatrixBytes{c.weights.dtype(), reads_padding(c) ? c.x.by.zero : 0, {}, is_corrected(c)};
   problem.result = y.dtype.value_or(c.type);
   problem.batch = c.groups;
   problem.side_by_side = c.groups > 1;
@@ -147,7 +147,7 @@ MatrixProblem problem_of(const Contraction& c, const Tactic& tactic, std::vector
     problem.bytes->zero_type = c.x_zero.dtype();
     inputs.push_back(c.x_zero.index);
   }
-  if (c.type != DType::i32) Steps(c, tactic, problem, inputs).add();
+  if (c.type != DType::i32) std::ranges::copy(add_steps(c, tactic, problem), std::back_inserter(inputs));
   return problem;
 }
 
@@ -224,17 +224,50 @@ void add_up(const T* weights, std::int64_t depth, std::span<std::int32_t> sums) 
   }
 }
 
-/// The sum of each column's weights, on the device; undefined where no zero point needs them.
-Tensor column_sums(const Contraction& c, const MatrixProblem& problem, const Preparation& p) {
-  if (!problem.bytes->has_zero()) return {};
+/// The sum of each column's weights.
+Tensor column_sums(const Contraction& c, const Preparation& p) {
   const Tensor& weights = *prepared_constant(c.weights, p);
   Tensor sums = Tensor::zeros(DType::i32, Shape{c.columns()});
-  const std::span<std::int32_t> columns = sums.as<std::int32_t>();
   if (c.has_signed_weights())
-    add_up(static_cast<const std::int8_t*>(weights.data()), c.depth(), columns);
+    add_up(static_cast<const std::int8_t*>(weights.data()), c.depth(), sums.as<std::int32_t>());
   else
-    add_up(static_cast<const std::uint8_t*>(weights.data()), c.depth(), columns);
-  return sums.to(p.target.device);
+    add_up(static_cast<const std::uint8_t*>(weights.data()), c.depth(), sums.as<std::int32_t>());
+  return sums;
+}
+
+/// The multiplier and the offset of each column. Computed in double, so that each is rounded once.
+std::array<Tensor, 2> multipliers_and_offsets(const Contraction& c, std::span<const std::int32_t> sums,
+                                              const Preparation& p) {
+  const auto numbers = [&](const Operand& operand) {
+    return column_numbers(operand, c.columns(), operand ? prepared_constant(operand, p) : nullptr);
+  };
+  const std::vector<double> scales = numbers(c.weight_scale), bias = numbers(c.bias);
+  double shift = 0; // By zero points of an added operand.
+  if (in_units_of_result(c) && !c.steps.empty() && c.steps.front().stored)
+    shift = static_cast<double>(c.steps.front().stored->scale) * c.steps.front().stored->zero;
+  std::array<Tensor, 2> both{Tensor::allocate(DType::f32, Shape{c.columns()}),
+                             Tensor::allocate(DType::f32, Shape{c.columns()})};
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const double scale = scales[i] * static_cast<double>(c.x.by.scale);
+    const double of_zero = scale * c.x.by.zero * static_cast<double>(sums[i]);
+    both[0].as<float>()[i] = static_cast<float>(scale / static_cast<double>(unit_of(c)));
+    both[1].as<float>()[i] =
+        static_cast<float>((bias[i] - of_zero - shift) / static_cast<double>(unit_of(c)));
+  }
+  return both;
+}
+
+/// As matrix_kernel() takes them.
+std::vector<Tensor> columns_of(const Contraction& c, const Preparation& p) {
+  Tensor sums = column_sums(c, p);
+  std::vector<Tensor> columns;
+  if (c.type != DType::i32)
+    for (const Tensor& numbers : multipliers_and_offsets(c, sums.as<std::int32_t>(), p))
+      columns.push_back(numbers.to(p.target.device));
+  if (is_corrected(c))
+    for (std::int32_t& sum : sums.as<std::int32_t>()) sum *= c.x.by.zero;
+  if (c.x_zero || is_corrected(c)) columns.push_back(sums.to(p.target.device));
+  return columns;
 }
 
 template<bool conv>
@@ -244,7 +277,7 @@ std::unique_ptr<Kernel> prepare(const Preparation& p) {
   check_taken(c.has_value(), p, reason);
   std::vector<std::size_t> inputs;
   const MatrixProblem problem = problem_of(*c, p.tactic, inputs);
-  return matrix_kernel(p, problem, std::move(inputs), column_sums(*c, problem, p));
+  return matrix_kernel(p, problem, std::move(inputs), columns_of(*c, p));
 }
 
 } // namespace

@@ -229,7 +229,7 @@ TensorBoxes matrix_boxes(const MatrixProblem& p, const OperandLayout& layout, st
 } // namespace
 
 bool takes_tensor_maps(const MatrixProblem& p) {
-  if (p.bytes && p.bytes->zero != 0 && p.window && reads_padding(*p.window)) return false;
+  if (p.bytes && p.bytes->padding != 0 && p.window && reads_padding(*p.window)) return false;
   if (p.type == DType::f32 || !fills_packs(p.b, p.b.exchanged ? p.columns : p.depth, p.batch)) return false;
   if (!p.window) return !p.a.exchanged && fills_packs(p.a, p.rows, p.batch);
   const MatrixWindow& w = *p.window;

@@ -39,8 +39,9 @@ std::vector<MappedInput> mapped_inputs(const MatrixPlan& plan, const std::vector
 
 class MatrixKernel final : public Kernel {
 public:
-  MatrixKernel(const Gpu& gpu, const MatrixPlan& plan, std::vector<std::size_t> inputs, Tensor column_sums)
-      : inputs_(std::move(inputs)), column_sums_(std::move(column_sums)),
+  MatrixKernel(const Gpu& gpu, const MatrixPlan& plan, std::vector<std::size_t> inputs,
+               std::vector<Tensor> columns)
+      : inputs_(std::move(inputs)), columns_(std::move(columns)), numbers_(matrix_numbers(plan.problem)),
         mapped_(mapped_inputs(plan, inputs_)),
         workspace_(plan.workspace()), grid_{static_cast<unsigned>(plan.blocks(gpu.multiprocessors())),
                                             static_cast<unsigned>(plan.tile.threads()),
@@ -54,8 +55,9 @@ public:
   std::size_t workspace() const override { return workspace_; }
   bool on_stream() const override { return true; }
 
-  /// Parameters are a and b, or tensor maps; the partial sums, if any; then those of the finish (sums of
-  /// columns, the steps' operands, the result), which with the partial sums are also the second kernel's.
+  /// Parameters are a and b, or tensor maps; the partial sums, if any; then those of the finish (values of
+  /// columns, the steps' operands, numbers, the result), which with the partial sums are also the second
+  /// kernel's.
   void launch(const Launch& launch) const override {
     std::array<const void*, most_matrix_operands + 6> pointers;
     std::array<TensorMap, 3> maps;
@@ -75,10 +77,13 @@ public:
       arguments[head] = &pointers[head];
     }
     if (join_) pointers[count++] = launch.workspace;
-    if (column_sums_.defined()) pointers[count++] = column_sums_.data();
+    for (const Tensor& column : columns_) pointers[count++] = column.data();
     for (std::size_t i = 2; i < inputs_.size(); ++i) pointers[count++] = launch.inputs[inputs_[i]];
-    pointers[count++] = launch.outputs[0];
+    const std::size_t behind = head + count - 2;
     for (std::size_t i = 2; i < count; ++i) arguments[head + i - 2] = &pointers[i];
+    if (!numbers_.empty()) arguments[behind] = const_cast<float*>(numbers_.data());
+    pointers[count] = launch.outputs[0];
+    arguments[numbers_.empty() ? behind : behind + 1] = &pointers[count];
     queue(matrix_, grid_, launch, arguments.data());
     if (join_) queue(join_, join_grid_, launch, arguments.data() + head);
   }
@@ -91,7 +96,8 @@ private:
   }
 
   std::vector<std::size_t> inputs_;
-  Tensor column_sums_;              ///< Undefined without a zero point.
+  std::vector<Tensor> columns_;
+  std::vector<float> numbers_;      ///< Passed by value.
   std::vector<MappedInput> mapped_; ///< Empty without tensor maps.
   std::size_t workspace_;
   Grid grid_, join_grid_;
@@ -166,7 +172,7 @@ void offer_plans(TacticList& list, const MatrixProblem& problem, const Tactic& t
 }
 
 std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const MatrixProblem& problem,
-                                      std::vector<std::size_t> inputs, Tensor column_sums) {
+                                      std::vector<std::size_t> inputs, std::vector<Tensor> columns) {
   const Gpu& gpu = Gpu::get(preparation.target.device);
   const ConfigText config(preparation.tactic.config);
   const auto tile = matrix_tile(config.text("tile"));
@@ -178,7 +184,7 @@ std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const Matr
   const MatrixPlan plan{problem, *tile, split};
   lanner::check(runs_on(plan, gpu.capability()), ErrorCode::unsupported,
                 "cuda: own products: tile {} does not fit this GPU: build the plan again", tile->name());
-  return std::make_unique<MatrixKernel>(gpu, plan, std::move(inputs), std::move(column_sums));
+  return std::make_unique<MatrixKernel>(gpu, plan, std::move(inputs), std::move(columns));
 }
 
 } // namespace lanner::cuda

@@ -38,9 +38,9 @@ std::vector<std::size_t> add_steps(MatrixProblem& problem, const Operand& bias, 
 void offer_plans(TacticList& list, const MatrixProblem& problem, const Tactic& tactic, const Target& target);
 
 /// The kernel for the plan that the tactic's configuration names. `inputs` are those of a, b and the steps,
-/// before which that of a's zero point stands, if it is a value of the run. `column_sums`: those of b, on the
-/// device, for bytes with a zero point.
+/// before which that of a's zero point stands, if it is a value of the run. `columns`: the values of each
+/// column that a product of bytes begins its steps with, on the device.
 std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const MatrixProblem& problem,
-                                      std::vector<std::size_t> inputs, Tensor column_sums = {});
+                                      std::vector<std::size_t> inputs, std::vector<Tensor> columns = {});
 
 } // namespace lanner::cuda

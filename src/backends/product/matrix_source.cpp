@@ -87,7 +87,7 @@ std::int64_t line_padding(const MatrixTile& t) {
 
 /// What lies around images: a's zero point, in both bytes of a pair.
 std::string padding_text(const MatrixProblem& p) {
-  const int byte = p.bytes ? p.bytes->zero & 255 : 0;
+  const int byte = p.bytes ? p.bytes->padding & 255 : 0;
   const std::string text = constant("PADDING", byte << 8 | byte);
   return text + fmt::format("__device__ inline element_t padding() {{ return element_t{{PADDING}}; }}\n");
 }
@@ -122,22 +122,32 @@ struct Finish {
 
   explicit Finish(const MatrixPlan& plan) {
     const MatrixProblem& p = plan.problem;
-    const std::string sum = sum_text(p), steps = p.result == DType::i32 ? "" : steps_text(plan);
+    const std::string sum = sum_text(p), steps = p.result == DType::i32 ? "" : steps_text(plan),
+                      stored = stored_text(p);
     const auto type = type_name(p.result);
+    if (!numbers.empty()) {
+      parameters.emplace_back("const Numbers numbers");
+      arguments.emplace_back("numbers");
+    }
     parameters.push_back(fmt::format("{}* __restrict__ out", type));
     arguments.emplace_back("out");
     const std::string all = joined(parameters, ", ");
     text =
+        fmt::format("struct Numbers {{ float all[{}]; }};\n", std::max<std::size_t>(numbers.size(), 1)) +
         given_.text("Given", "given", all) + shared_.text("Shared", "shared", all) +
         fmt::format(
             "__device__ inline void finish(const Pack<sum_t, V>& sum, const Given& given, const Shared& "
             "shared, unsigned row, unsigned column, {}) {{\n"
-            "  Pack<{}, V> pack;\n#pragma unroll\n  for (int k = 0; k < V; ++k) {{\n"
-            "    {} r = {};\n{}    pack.values[k] = {};\n  }}\n"
+            "  {}#pragma unroll\n  for (int k = 0; k < V; ++k) {{\n"
+            "    {} r = {};\n{}    {}\n  }}\n{}"
             "  store_pack<{}, V>(out + (index_t(row) * {}ll + column), pack, is_aligned<{}, V>(out));\n}}\n",
-            all, type, p.result == DType::i32 ? "int" : "float", sum, steps, stored_text(p), type, p.leading,
-            type);
+            all, p.rounding ? "int whole[V];\n" : fmt::format("Pack<{}, V> pack;\n", type),
+            p.result == DType::i32 ? "int" : "float", sum, steps, stored,
+            p.rounding ? fmt::format("  const Pack<{0}, V> pack = saturated<{0}>(whole);\n", type) : "", type,
+            p.leading, type);
   }
+
+  std::vector<float> numbers;
 
 private:
   /// A struct of packs, the function that reads them, and the check whether they can be read at once.
@@ -170,15 +180,33 @@ private:
     return i;
   }
 
-  /// The sum, less what a's zero point has added to it.
+  /// The number of a parameter of floats, one for each column.
+  std::string column_number(std::string_view type) {
+    const std::size_t i = add_parameter(type);
+    shared_.add(i, type, "column");
+    return fmt::format("shared.q{}.values[k]", i);
+  }
+  std::string number_of_launch(float value) {
+    numbers.push_back(value);
+    return fmt::format("numbers.all[{}]", numbers.size() - 1);
+  }
+
+  /// The number that the steps begin with.
   std::string sum_text(const MatrixProblem& p) {
-    if (!p.bytes || !p.bytes->has_zero()) return "sum.values[k]";
-    const std::size_t sums = add_parameter("int");
-    shared_.add(sums, "int", "column");
-    const std::string zero = p.bytes->zero_type
-                                 ? fmt::format("int(e{}[0])", add_parameter(type_name(*p.bytes->zero_type)))
-                                 : fmt::format("({})", p.bytes->zero);
-    return fmt::format("sum.values[k] - {} * shared.q{}.values[k]", zero, sums);
+    if (!p.bytes) return "sum.values[k]";
+    std::string multiplier, offset, sum = "sum.values[k]";
+    if (p.result != DType::i32) {
+      multiplier = column_number("float");
+      offset = column_number("float");
+    }
+    if (p.bytes->zero_type) {
+      const std::string of_column = column_number("int");
+      sum = fmt::format("({} - int(e{}[0]) * {})", sum, add_parameter(type_name(*p.bytes->zero_type)),
+                        of_column);
+    }
+    if (p.bytes->corrected) sum += fmt::format(" - {}", column_number("int"));
+    if (p.result == DType::i32) return sum;
+    return fmt::format("fmaf(static_cast<float>({}), {}, {})", sum, multiplier, offset);
   }
 
   std::string steps_text(const MatrixPlan& plan) {
@@ -188,8 +216,7 @@ private:
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
       const MatrixStep& step = p.steps[i];
       if (step.rounding) {
-        steps += rounded_text(*step.rounding);
-        steps += fmt::format("    r = {};\n", real_text("r", step.rounding->by));
+        steps += inner_rounding_text(*step.rounding);
         continue;
       }
       std::vector<std::string> operands{"r"};
@@ -197,32 +224,39 @@ private:
       if (step.reversed) std::swap(operands[0], operands[1]);
       steps += fmt::format("    r = {};\n", formula_text(*step.formula, step.numbers, operands));
     }
-    if (p.rounding) steps += rounded_text(*p.rounding);
+    if (p.rounding) steps += scaled_text(p.rounding->by);
     return for_results(std::move(steps), p.result);
   }
 
   /// The number that a stored one stands for.
-  static std::string real_text(const std::string& stored, const ByteScale& by) {
-    if (by.zero == 0) return fmt::format("({} * {})", stored, number(by.scale));
-    return fmt::format("(({} - {}) * {})", stored, number(static_cast<float>(by.zero)), number(by.scale));
+  std::string real_text(const std::string& stored, const ByteScale& by) {
+    if (by.zero == 0) return fmt::format("({} * {})", stored, number_of_launch(by.scale));
+    const std::string zero = number_of_launch(static_cast<float>(by.zero));
+    return fmt::format("(({} - {}) * {})", stored, zero, number_of_launch(by.scale));
   }
 
-  /// Makes r the stored number, as a float.
-  static std::string rounded_text(const MatrixRounding& rounding) {
-    const float least = rounding.type == DType::i8 ? -128.0F : 0.0F;
-    const auto zero = static_cast<float>(rounding.by.zero);
-    std::string text = fmt::format("    r = rintf(r * {});\n", number(1 / rounding.by.scale));
+  /// Divides by the scale.
+  std::string scaled_text(const ByteScale& by) {
+    return by.scale == 1 ? "" : fmt::format("    r *= {};\n", number_of_launch(1 / by.scale));
+  }
+
+  /// Makes r the number that the byte nearest to it stands for. NaN becomes the least number.
+  std::string inner_rounding_text(const MatrixRounding& rounding) {
+    const float least = (rounding.type == DType::i8 ? -128.0F : 0.0F) - static_cast<float>(rounding.by.zero);
+    const std::string low = number_of_launch(least), high = number_of_launch(least + 255);
+    return scaled_text(rounding.by) + "    r = rintf(r);\n" +
+           fmt::format("    r = at_most(r >= {0} ? r : {0}, {1}) * {2};\n", low, high,
+                       number_of_launch(rounding.by.scale));
+  }
+
+  std::string stored_text(const MatrixProblem& p) {
+    if (p.result == DType::i32) return "pack.values[k] = r;";
+    if (!p.rounding) return fmt::format("pack.values[k] = Store<{}>::of(r);", type_name(p.result));
     // NaN becomes the least number.
-    text += fmt::format("    r = at_most(r >= {0} ? r : {0}, {1});\n", number(least - zero),
-                        number(least + 255 - zero));
-    return zero == 0 ? text : text + fmt::format("    r += {};\n", number(zero));
-  }
-
-  static std::string stored_text(const MatrixProblem& p) {
-    if (p.result == DType::i32) return "r";
-    // Rounding has left no more than the type holds.
-    if (p.rounding) return fmt::format("static_cast<{}>(static_cast<int>(r))", type_name(p.result));
-    return fmt::format("Store<{}>::of(r)", type_name(p.result));
+    const std::string whole = "r == r ? __float2int_rn(r) : -0x7fffffff";
+    if (p.rounding->by.zero == 0) return fmt::format("whole[k] = {};", whole);
+    return fmt::format("whole[k] = add_saturated({}, static_cast<int>({}));", whole,
+                       number_of_launch(static_cast<float>(p.rounding->by.zero)));
   }
 
   /// Returns the element's value as an expression.
@@ -306,6 +340,42 @@ std::string join_text(const Finish& finish) {
       MatrixPlan::join_threads, joined(finish.parameters, ", "), join_body, arguments);
 }
 
+/// Whole numbers as bytes, which saturate.
+constexpr const char* byte_results = R"(
+__device__ inline int add_saturated(int a, int b) {
+  int sum;
+  asm("add.sat.s32 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+template<typename T> struct Saturated;
+template<> struct Saturated<signed char> {
+  static __device__ inline unsigned pair(int low, int high, unsigned above) {
+    unsigned bytes;
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(high), "r"(low), "r"(above));
+    return bytes;
+  }
+};
+template<> struct Saturated<unsigned char> {
+  static __device__ inline unsigned pair(int low, int high, unsigned above) {
+    unsigned bytes;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(high), "r"(low), "r"(above));
+    return bytes;
+  }
+};
+template<typename T> __device__ inline Pack<T, V> saturated(const int (&whole)[V]) {
+  union { unsigned words[V / 4 > 0 ? V / 4 : 1]; Pack<T, V> bytes; } all;
+  if (V >= 4) {
+#pragma unroll
+    for (int i = 0; i < V / 4; ++i)
+      all.words[i] = Saturated<T>::pair(whole[i * 4 % V], whole[(i * 4 + 1) % V],
+                                        Saturated<T>::pair(whole[(i * 4 + 2) % V], whole[(i * 4 + 3) % V], 0));
+  } else {
+    all.words[0] = Saturated<T>::pair(whole[0], whole[V - 1], 0);
+  }
+  return all.bytes;
+}
+)";
+
 constexpr const char* matrix_parameters = "const element_t* __restrict__ a, const element_t* __restrict__ b";
 constexpr const char* bulk_parameters =
     "const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map";
@@ -369,6 +439,10 @@ std::int64_t MatrixPlan::shared_bytes() const {
   return tile.bulk ? stages + bulk_barrier_bytes + lines : std::max(stages, lines);
 }
 
+std::vector<float> matrix_numbers(const MatrixProblem& problem) {
+  return Finish({problem, MatrixTile{}, 1}).numbers;
+}
+
 std::size_t MatrixPlan::workspace() const {
   if (split == 1) return 0;
   return static_cast<std::size_t>(split * problem.batch * problem.rows * problem.columns) * sizeof(float);
@@ -401,6 +475,7 @@ std::string matrix_source(const MatrixPlan& plan) {
     text += matrix_loads;
     text += p.window ? matrix_images : matrix_rows;
   }
+  if (p.rounding) text += byte_results;
   text += finish.text;
   const bool split = plan.split > 1;
   const std::string given = split ? "sum_t* __restrict__ sums" : joined(finish.parameters, ", ");

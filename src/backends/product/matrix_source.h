@@ -35,8 +35,10 @@ struct MatrixWindow {
 struct MatrixOperand {
   DType type = DType::f32;
   Spread spread = Spread::full;
-  std::int64_t leading = 0;                       ///< Of Spread::full: elements between rows of the result.
-  std::optional<ByteScale> stored = std::nullopt; ///< The element that is read stands for another number.
+  std::int64_t leading = 0; ///< Of Spread::full: elements between rows of the result.
+  /// The element that is read stands for another number. Scales and zero points are numbers of the launch, so
+  /// that layers of the same sizes share a kernel.
+  std::optional<ByteScale> stored = std::nullopt;
 };
 /// Rounding of a real to a byte.
 struct MatrixRounding {
@@ -53,14 +55,13 @@ struct MatrixStep {
   /// Set, without a formula: r is rounded to a byte, and is then the number that this byte stands for.
   std::optional<MatrixRounding> rounding = std::nullopt;
 };
-/// The numbers of a product of bytes. Elements of a are less a zero point; those of b are signed or not.
+/// What a product of bytes is about. The steps begin with r = sum * multiplier + offset, two numbers for each
+/// column; a result of i32 is the sums themselves.
 struct MatrixBytes {
-  DType b = DType::i8;
-  int zero = 0;                   ///< Of a.
-  std::optional<DType> zero_type; ///< Set: a's zero point is a value of the run, of this type.
-
-  /// Whether sums of b's columns are needed.
-  bool has_zero() const { return zero != 0 || zero_type; }
+  DType b = DType::i8; ///< Of b's elements; those of a are less a zero point.
+  int padding = 0;     ///< A's zero point, around images. Offsets are for the zero point otherwise.
+  std::optional<DType> zero_type; ///< Set: the zero point is a value of the run, of this type.
+  bool corrected = false;         ///< Of sums as results: an i32 for each column is subtracted.
 };
 
 /// steps(a x b) for `batch` pairs of matrices; a is rows x depth, b depth x columns. Sums are f32, of bytes
@@ -127,12 +128,17 @@ struct MatrixPlan {
 };
 
 /// Kernels `matrix`(a, b, operands of the steps in order, result) and, where the depth is split, `matrix`(a,
-/// b, sums) and `join_sums`(sums, operands..., result). Before the operands stand, of a product of bytes with
-/// a zero point, an i32 for each column, the sum of b's elements, and the zero point where it is a value of
-/// the run. a, b and sums are aligned to 16 bytes. With `tile.bulk`, tensor maps of a, of b and, where there
-/// is one, of the staged operand stand in the place of a and b, passed by value. Needs compute
-/// capability 8.0, tiles of warp groups 9.0.
+/// b, sums) and `join_sums`(sums, operands..., result). Of bytes there stand before the operands: multipliers
+/// and offsets, where the result is not the sums; in i32 what is subtracted from sums, or sums of b's columns
+/// and the zero point, where that is a value of the run; and before the result the numbers, if any. a, b and
+/// sums are aligned to 16 bytes. With `tile.bulk`, tensor maps of a, of b and, where there is one, of the
+/// staged operand stand in the place of a and b, passed by value. Needs compute capability 8.0, tiles of warp
+/// groups 9.0.
 std::string matrix_source(const MatrixPlan& plan);
+
+/// The scales and zero points of the steps and the rounding, in the order in which a kernel uses them: its
+/// parameter is a struct of so many floats.
+std::vector<float> matrix_numbers(const MatrixProblem& problem);
 
 /// Bytes of an element as the depth counts them: of products of bytes, of a pair.
 std::int64_t element_bytes(DType type);

@@ -37,13 +37,14 @@ struct Bytes {
   std::int64_t split = 1;
 };
 
-constexpr ByteScale x_scale{0.017F, 0}, result_scale{0.9F, 3};
+constexpr ByteScale result_scale{0.9F, 3};
 
 MatrixProblem problem_of(const Bytes& c) {
   MatrixProblem p;
   p.type = c.a;
-  p.bytes = MatrixBytes{c.b, c.zero_by_run ? 0 : c.zero, {}};
+  p.bytes = MatrixBytes{c.b, c.window ? c.zero : 0, {}, false};
   if (c.zero_by_run) p.bytes->zero_type = c.a;
+  p.bytes->corrected = c.result == DType::i32 && !c.zero_by_run && c.zero != 0;
   p.result = c.result;
   p.rows = c.rows;
   p.columns = c.columns;
@@ -60,9 +61,6 @@ MatrixProblem problem_of(const Bytes& c) {
     p.a.step = c.groups > 1 ? p.window->channels : 0;
   }
   if (c.result == DType::i32) return p;
-  MatrixOperand scale{DType::f32, Spread::channel, 0, x_scale};
-  p.steps.push_back({&formula("mul"), {}, scale});
-  p.steps.push_back({&formula("add"), {}, MatrixOperand{DType::f32, Spread::channel, 0}});
   MatrixOperand other{DType::i8, Spread::full, c.columns * c.groups, ByteScale{0.4F, -5}};
   p.steps.push_back({&formula("sub"), {}, other, true});
   p.steps.push_back({&formula("relu"), {}, {}});
@@ -106,19 +104,23 @@ double rounded(double x, const ByteScale& by, double least) {
 struct Data {
   const Bytes& c;
   std::vector<unsigned char> a, b, other;
-  std::vector<float> scales, bias;
-  std::vector<std::int32_t> sums_of_b;
+  std::vector<float> scales, bias, offsets; ///< Offsets: the bias, less what the zero point adds.
+  std::vector<std::int32_t> sums_of_b, corrections;
 
   Data(const Bytes& given, std::mt19937& random)
       : c(given), a(drawn(elements_of_a(), random)), b(drawn(c.columns * c.groups * c.depth, random)),
         other(drawn(c.rows * c.columns * c.groups, random)) {
     std::uniform_real_distribution<float> near(0.5F, 1.5F);
     for (std::int64_t i = 0; i < c.columns * c.groups; ++i) {
-      scales.push_back(near(random) * 0.02F);
+      scales.push_back(near(random) * 0.00034F);
       bias.push_back((near(random) - 1) * 20);
       std::int32_t sum = 0;
       for (std::int64_t k = 0; k < c.depth; ++k) sum += number_of(aligned(b)[i * c.depth + k], c.b);
       sums_of_b.push_back(sum);
+      corrections.push_back(sum * c.zero);
+      const auto of_zero =
+          static_cast<double>(c.zero_by_run ? 0 : corrections.back()) * static_cast<double>(scales.back());
+      offsets.push_back(static_cast<float>(static_cast<double>(bias.back()) - of_zero));
     }
   }
 
@@ -153,8 +155,8 @@ struct Data {
   /// What is stored, before the last rounding.
   double expected(std::int64_t row, std::int64_t column) {
     const auto i = static_cast<std::size_t>(column);
-    double r = static_cast<double>(sum(row, column)) * static_cast<double>(scales[i] * x_scale.scale) +
-               static_cast<double>(bias[i]);
+    double r =
+        static_cast<double>(sum(row, column)) * static_cast<double>(scales[i]) + static_cast<double>(bias[i]);
     const int byte = number_of(aligned(other)[row * c.columns * c.groups + column], DType::i8);
     r = (byte + 5) * static_cast<double>(0.4F) - r;
     const ByteScale by{0.31F, 7};
@@ -215,11 +217,14 @@ private:
     unsigned char zero = static_cast<unsigned char>(c.zero);
     std::vector<void*> behind;
     void *of_a = aligned(data.a), *of_b = aligned(data.b), *of_sums = aligned(sums),
-         *column_sums = data.sums_of_b.data(), *of_zero = &zero, *of_scales = data.scales.data(),
-         *of_bias = data.bias.data(), *of_other = aligned(data.other);
-    if (p.bytes->has_zero()) behind.push_back(&column_sums);
-    if (c.zero_by_run) behind.push_back(&of_zero);
-    if (!p.steps.empty()) behind.insert(behind.end(), {&of_scales, &of_bias, &of_other});
+         *column_sums = data.sums_of_b.data(), *corrections = data.corrections.data(), *of_zero = &zero,
+         *multipliers = data.scales.data(), *offsets = data.offsets.data(), *of_other = aligned(data.other);
+    std::vector<float> numbers = matrix_numbers(p);
+    if (c.result != DType::i32) behind.insert(behind.end(), {&multipliers, &offsets});
+    if (c.zero_by_run) behind.insert(behind.end(), {&column_sums, &of_zero});
+    if (p.bytes->corrected) behind.push_back(&corrections);
+    if (!p.steps.empty()) behind.push_back(&of_other);
+    if (!numbers.empty()) behind.push_back(numbers.data());
     behind.push_back(&out);
     std::array<std::optional<TensorMap>, 2> maps;
     std::vector<void*> arguments{&of_a, &of_b};
