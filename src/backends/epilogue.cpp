@@ -62,12 +62,14 @@ std::optional<ActivationCall> scalar_step(BinaryKind kind, float c, bool reverse
 /// Reads the operations of a group in order, each using the result before it.
 class EpilogueReader {
 public:
-  EpilogueReader(const Group& group, std::size_t channel_axis, std::string& reason)
-      : group_(group), axis_(channel_axis), reason_(reason), shape_(group.ops().front().type().shape()) {}
+  EpilogueReader(const Group& group, std::size_t channel_axis, std::string& reason,
+                 std::optional<ByteRounding>* rounding)
+      : group_(group), axis_(channel_axis), reason_(reason), rounding_(rounding),
+        shape_(group.ops().front().type().shape()) {}
 
   std::optional<Epilogue> read() {
     for (std::size_t next = 1; next < group_.ops().size();) {
-      const std::size_t taken = gate(next) ? 2 : step(group_.ops()[next]) ? 1 : 0;
+      const std::size_t taken = gate(next) ? 2 : rounds(next) || step(group_.ops()[next]) ? 1 : 0;
       if (taken == 0) {
         if (reason_.empty()) reason_ = "cannot fuse " + group_.ops()[next].kind();
         return std::nullopt;
@@ -106,6 +108,16 @@ private:
       return false;
     epilogue_.push_back({std::nullopt, {&formula("hard_swish")}, {}, Spread::full});
     return true;
+  }
+
+  /// A rounding to bytes behind all steps.
+  bool rounds(std::size_t next) {
+    const GroupOp& op = group_.ops()[next];
+    if (!rounding_ || next + 1 != group_.ops().size() || op.type().shape() != shape_ ||
+        !reads_current(op.input(0)) || group_.uses_of_op(current_) != 1)
+      return false;
+    *rounding_ = byte_rounding_of(op);
+    return rounding_->has_value();
   }
 
   bool step(const GroupOp& op) {
@@ -157,6 +169,7 @@ private:
   const Group& group_;
   std::size_t axis_;
   std::string& reason_;
+  std::optional<ByteRounding>* rounding_;
   Shape shape_;
   std::size_t current_ = 0;
   Epilogue epilogue_;
@@ -194,12 +207,13 @@ std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::
   return full ? std::optional(Spread::full) : std::nullopt;
 }
 
-std::optional<Epilogue> epilogue_of(const Group& group, std::size_t channel_axis, std::string& reason) {
+std::optional<Epilogue> epilogue_of(const Group& group, std::size_t channel_axis, std::string& reason,
+                                    std::optional<ByteRounding>* rounding) {
   if (group.empty()) {
     reason = group.reason();
     return std::nullopt;
   }
-  return EpilogueReader(group, channel_axis, reason).read();
+  return EpilogueReader(group, channel_axis, reason, rounding).read();
 }
 
 } // namespace lanner

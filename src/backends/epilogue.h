@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/byte_scale.h"
 #include "backends/group.h"
 #include "ops/elementwise/formula.h"
 
@@ -40,7 +41,9 @@ std::optional<ActivationCall> activation_of(const GroupOp& op);
 std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis);
 
 /// Operations 1... of `group` as an epilogue of operation 0, whose shape every step keeps. Otherwise nothing,
-/// with `reason` set. `channel_axis` is the axis that Spread::channel means.
-std::optional<Epilogue> epilogue_of(const Group& group, std::size_t channel_axis, std::string& reason);
+/// with `reason` set. `channel_axis` is the axis that Spread::channel means. `rounding`: where to put a
+/// rounding to bytes behind the steps; null: none is supported.
+std::optional<Epilogue> epilogue_of(const Group& group, std::size_t channel_axis, std::string& reason,
+                                    std::optional<ByteRounding>* rounding = nullptr);
 
 } // namespace lanner

@@ -16,31 +16,10 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-bool is_byte(DType type) {
-  return type == DType::i8 || type == DType::u8;
-}
-
-/// Products and quotients of three such numbers with sums of an i32's size stay within f32's normal range.
-bool is_usable_scale(double scale) {
-  return scale >= 1e-9 && scale <= 1e9;
-}
-
 bool are_usable_scales(const Operand& operand, std::int64_t count) {
   if (!operand.constant || operand.dtype() != DType::f32) return false;
   const std::vector<double> numbers = column_numbers(operand, count);
   return std::ranges::all_of(numbers, is_usable_scale);
-}
-
-/// The scale and the zero point of `dequantize_linear` or `quantize_linear` where both are one constant
-/// number.
-std::optional<ByteScale> scale_of(const GroupOp& op, bool zero_by_run = false) {
-  const Operand scale = op.input(1), zero = op.input(2);
-  if (scale.shape().elements() != 1 || !are_usable_scales(scale, 1) ||
-      op.attributes().integer("block_size", 0) != 0)
-    return std::nullopt;
-  if (zero && (zero.shape().elements() != 1 || (!zero.constant && !zero_by_run))) return std::nullopt;
-  return ByteScale{static_cast<float>(column_numbers(scale, 1)[0]),
-                   zero_by_run ? 0 : static_cast<int>(column_numbers(zero, 1)[0])};
 }
 
 /// The formula of an operator of two operands.
@@ -107,7 +86,7 @@ private:
     const GroupOp& op = group_.ops()[operand.index];
     if (op.kind() != "dequantize_linear" || op.type().dtype() != DType::f32) return std::nullopt;
     const Operand stored = op.input(0);
-    const auto by = scale_of(op, zero_by_run);
+    const auto by = byte_scale_of(op, zero_by_run);
     if (!by || !stored.is_input() || !is_byte(stored.dtype())) return std::nullopt;
     taken_[operand.index] = true;
     return StoredBytes{stored, *by};
@@ -269,12 +248,10 @@ private:
 
   bool quantise(std::size_t user) {
     const GroupOp& op = group_.ops()[user];
-    const auto by = scale_of(op);
-    const bool taken = by && reads_current(op.input(0)) && is_byte(op.type().dtype()) &&
-                       op.attributes().get<DType>("precision", DType::f32) == DType::f32;
-    if (!taken) return false;
-    result_.quantised = by;
-    result_.type = op.type().dtype();
+    const auto rounding = byte_rounding_of(op);
+    if (!rounding || !reads_current(op.input(0))) return false;
+    result_.quantised = rounding->by;
+    result_.type = rounding->type;
     advance(user);
     return true;
   }
@@ -285,7 +262,7 @@ private:
     if (op.kind() != "dequantize_linear" || op.type().dtype() != DType::f32 || !reads_current(op.input(0)) ||
         group_.uses_of_op(current_) != 1)
       return false;
-    const auto by = scale_of(op);
+    const auto by = byte_scale_of(op);
     if (!by || by->scale != result_.quantised->scale || by->zero != result_.quantised->zero) return false;
     result_.steps.push_back({nullptr, {}, {}, Spread::full, false, by, result_.type});
     result_.quantised.reset();

@@ -106,7 +106,7 @@ std::vector<std::size_t> add_steps(const Contraction& c, const Tactic& tactic, M
   std::vector<std::size_t> inputs;
   for (const ContractionStep& step : c.steps) {
     MatrixStep added{step.formula, step.numbers, {}, step.reversed};
-    if (step.rounded) added.rounding = MatrixRounding{*step.rounded, *step.stored};
+    if (step.rounded) added.rounding = ByteRounding{*step.rounded, *step.stored};
     if (step.operand) {
       added.operand = operand_of(c, step, tactic);
       inputs.push_back(step.operand.index);
@@ -114,7 +114,7 @@ std::vector<std::size_t> add_steps(const Contraction& c, const Tactic& tactic, M
     problem.steps.push_back(added);
   }
   if (c.quantised)
-    problem.rounding = MatrixRounding{c.type, {c.quantised->scale / unit_of(c), c.quantised->zero}};
+    problem.rounding = ByteRounding{c.type, {c.quantised->scale / unit_of(c), c.quantised->zero}};
   return inputs;
 }
 

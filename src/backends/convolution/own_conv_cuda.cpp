@@ -27,6 +27,7 @@ struct OwnConv {
   std::int64_t groups = 1;
   ops::Window window;
   Epilogue epilogue;
+  std::optional<ByteRounding> rounding;
 
   DType type() const { return src.dtype(); }
 };
@@ -72,7 +73,7 @@ std::optional<OwnConv> read(const Group& group, std::string& reason) {
     reason = "sizes exceed 31 bits";
     return std::nullopt;
   }
-  auto epilogue = epilogue_of(group, channel_axis, reason);
+  auto epilogue = epilogue_of(group, channel_axis, reason, &conv.rounding);
   if (!epilogue || !takes_steps(conv.bias, *epilogue, reason)) return std::nullopt;
   conv.epilogue = std::move(*epilogue);
   return conv;
@@ -83,7 +84,8 @@ MatrixProblem problem_of(const OwnConv& conv, const Tactic& tactic, std::vector<
   const Storage &x = tactic.inputs.at(conv.src.index), &y = tactic.outputs.at(0);
   MatrixProblem problem;
   problem.type = x.dtype.value_or(conv.type());
-  problem.result = y.dtype.value_or(conv.type());
+  problem.result = conv.rounding ? conv.rounding->type : y.dtype.value_or(conv.type());
+  problem.rounding = conv.rounding;
   const std::int64_t channels = conv.filter[0];
   problem.batch = conv.groups;
   problem.side_by_side = conv.groups > 1;
@@ -119,7 +121,7 @@ std::optional<Tactic> tactic_of(const OwnConv& conv, std::optional<DType> kept, 
   Tactic tactic;
   tactic.kernel = own_conv_family.kernel;
   tactic.inputs = storages.take();
-  tactic.outputs = {full};
+  tactic.outputs = {conv.rounding ? on_device(target, full.layout) : full};
   const AxisSet channels = AxisSet::only(channel_axis);
   const bool of_output = takes_channel_slices(conv.output);
   if (of_output) tactic.strided_outputs = {channels};

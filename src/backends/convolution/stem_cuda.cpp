@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/convolution/convolution_window.h"
+#include "backends/convolution/image_matrix.h"
 #include "backends/convolution/stem_source.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
@@ -47,7 +48,7 @@ std::optional<StemConv> read(const Group& group, std::string& reason) {
   if (!is_real(conv.src.dtype()) || conv.weights.dtype() != conv.src.dtype() || !conv.src.is_input() ||
       !conv.weights.is_input() || x.elements() > INT32_MAX || x.elements() == 0 || y.elements() == 0)
     return std::nullopt;
-  auto epilogue = epilogue_of(group, channel_axis, reason);
+  auto epilogue = epilogue_of(group, channel_axis, reason, &conv.stem.rounding);
   if (!epilogue || !takes_steps(conv.bias, *epilogue, reason)) return std::nullopt;
   if (!spreads_over_pixels(*epilogue)) {
     reason = "the epilogue's operands must have one element, or one per filter";
@@ -74,10 +75,6 @@ std::optional<StemConv> read(const Group& group, std::string& reason) {
   return conv;
 }
 
-Layout pixels_layout(const Shape& shape) {
-  return canonical(Layout::channels_last(shape.rank()), shape);
-}
-
 /// Sets what the tactic's storages say, and returns the inputs of the node in the kernel's order.
 std::vector<std::size_t> set_storages(StemConv& conv, const Tactic& tactic) {
   const DType own = conv.src.dtype();
@@ -87,7 +84,7 @@ std::vector<std::size_t> set_storages(StemConv& conv, const Tactic& tactic) {
   std::vector<std::size_t> inputs{conv.src.index, conv.weights.index};
   std::ranges::copy(add_steps(problem, conv.bias, conv.epilogue, tactic), std::back_inserter(inputs));
   conv.stem.steps = std::move(problem.steps);
-  conv.stem.type = tactic.outputs.at(0).dtype.value_or(own);
+  conv.stem.type = tactic.inputs.at(conv.weights.index).dtype.value_or(own);
   conv.stem.image = src.dtype.value_or(own);
   conv.stem.channels_last = !src.layout.order.empty();
   return inputs;
@@ -117,7 +114,7 @@ std::optional<Tactic> tactic_of(const StemConv& conv, const Storage& image, std:
   Tactic tactic;
   tactic.kernel = "stem";
   tactic.inputs = storages.take();
-  tactic.outputs = {on_device(target, pixels_layout(result), kept)};
+  tactic.outputs = {on_device(target, pixels_layout(result), conv.stem.rounding ? std::nullopt : kept)};
   tactic.accumulates = DType::f32;
   StemConv set = conv;
   set_storages(set, tactic);

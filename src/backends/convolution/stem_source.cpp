@@ -98,8 +98,8 @@ constexpr const char* kernel_text = R"({
   element_t* const kept = reinterpret_cast<element_t*>(dynamic_shared());
   Pixel* const patch = reinterpret_cast<Pixel*>(dynamic_shared() + PATCH_AT);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, near = lane % 4;
-  element_t* const lines = reinterpret_cast<element_t*>(dynamic_shared() + LINES_AT) + warp * 16 * LINE;
-  const bool aligned = is_aligned<element_t, 8>(out);
+  result_t* const lines = reinterpret_cast<result_t*>(dynamic_shared() + LINES_AT) + warp * 16 * LINE;
+  const bool aligned = is_aligned<result_t, 8>(out);
   Pixel pixels[LOADS];
   unsigned number = blockIdx.x;
   if (number < TILES) read_patch(pixels, image, tile_of(number));
@@ -143,16 +143,16 @@ constexpr const char* kernel_text = R"({
       for (int j = 0; j < NT; ++j)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          Pack<element_t, 2> pair;
+          Pack<result_t, 2> pair;
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             const int c = j * 8 + near * 2 + e;
             float r = acc[i][j][half * 2 + e];
 )";
 
-constexpr const char* behind = R"(            pair.values[e] = Store<element_t>::of(r);
+constexpr const char* behind = R"(            pair.values[e] = stored(r);
           }
-          *reinterpret_cast<Pack<element_t, 2>*>(lines + (group + half * 8) * LINE + j * 8 + near * 2) = pair;
+          *reinterpret_cast<Pack<result_t, 2>*>(lines + (group + half * 8) * LINE + j * 8 + near * 2) = pair;
         }
       __syncwarp();
       const int y = tile.y + warp * MT + i;
@@ -160,8 +160,8 @@ constexpr const char* behind = R"(            pair.values[e] = Store<element_t>:
       for (int piece = lane; piece < 16 * PIECES; piece += 32) {
         const int column = piece / PIECES, c = piece % PIECES * 8, x = tile.x + column;
         if (y < OH && x < OW)
-          store_pack<element_t, 8>(out + ((index_t(tile.n) * OH + y) * OW + x) * FILTERS + c,
-                                   *reinterpret_cast<const Pack<element_t, 8>*>(lines + column * LINE + c), aligned);
+          store_pack<result_t, 8>(out + ((index_t(tile.n) * OH + y) * OW + x) * FILTERS + c,
+                                   *reinterpret_cast<const Pack<result_t, 8>*>(lines + column * LINE + c), aligned);
       }
       __syncwarp();
     }
@@ -194,6 +194,23 @@ std::string sizes_text(const Stem& s) {
   return text + fmt::format("constexpr unsigned TILES = {}u;\n", s.tiles());
 }
 
+/// The result's type, and how it is made from a float.
+std::string result_text(const Stem& stem) {
+  if (!stem.rounding)
+    return "typedef element_t result_t;\n"
+           "__device__ inline result_t stored(float r) { return Store<result_t>::of(r); }\n";
+  const ByteRounding& rounding = *stem.rounding;
+  const float least = rounding.type == DType::i8 ? -128.0F : 0.0F,
+              zero = static_cast<float>(rounding.by.zero);
+  // NaN becomes the least number.
+  return fmt::format(
+      "typedef {0} result_t;\n"
+      "__device__ inline result_t stored(float r) {{\n  r = rintf(r * {1}) + {2};\n"
+      "  return static_cast<result_t>(static_cast<int>(at_most(r >= {3} ? r : {3}, {4})));\n}}\n",
+      type_name(rounding.type), number(1 / rounding.by.scale), number(zero), number(least),
+      number(least + 255));
+}
+
 } // namespace
 
 std::int64_t Stem::tiles() const {
@@ -216,6 +233,7 @@ std::string stem_source(const Stem& stem) {
       prelude(), type_name(stem.type), type_name(stem.image), stem.type == DType::bf16 ? "bf16" : "f16");
   text += matrix_instructions();
   text += warp_multiply(false);
+  text += result_text(stem);
   text += sizes_text(stem);
   text += body;
   std::vector<std::string> parameters{"const image_t* __restrict__ image",
@@ -231,7 +249,7 @@ std::string stem_source(const Stem& stem) {
     }
     steps += fmt::format("            r = {};\n", formula_text(*step.formula, step.numbers, operands));
   }
-  parameters.emplace_back("element_t* __restrict__ out");
+  parameters.emplace_back("result_t* __restrict__ out");
   return text + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) stem({}) {}{}{}",
                             stem_block, stem.blocks_each(), joined(parameters, ", "), kernel_text, steps,
                             behind);

@@ -13,12 +13,13 @@ namespace lanner::cuda {
 /// The result is stored channels last.
 struct Stem {
   DType image = DType::f16; ///< Type of the image's elements in memory, rounded to `type`: f32, or `type`.
-  DType type = DType::f16;  ///< Of products and of the result: f16 or bf16. Sums are f32.
+  DType type = DType::f16;  ///< Of products and of a result that is not rounded: f16 or bf16. Sums are f32.
   std::int64_t batch = 0, channels = 0, filters = 0;
   std::int64_t size[2] = {}, result[2] = {}, kernel[2] = {}, strides[2] = {}, dilations[2] = {},
                begin[2] = {};
   bool channels_last = false;    ///< Of the image; otherwise it is row-major.
   std::vector<MatrixStep> steps; ///< Operands are scalars, or have an element per filter.
+  std::optional<ByteRounding> rounding = std::nullopt; ///< Of the result, behind the steps.
 
   /// A block's share of a result image: lines and columns.
   std::int64_t tile_lines() const { return 8 * lines_of_warp(); }

@@ -29,7 +29,7 @@ template<bool aligned> __device__ inline void work(const element_t* __restrict__
   const index_t n = rest / OZ;
   const int x0 = ox * SX - PX, y0 = oy * SY - PY, z0 = oz * SZ - PZ;
   const element_t* image = src + n * SRC_N + c;
-  float acc[V];
+  acc_t acc[V];
 #pragma unroll
   for (int v = 0; v < V; ++v) acc[v] = START;
 #pragma unroll 1
@@ -54,17 +54,17 @@ template<bool aligned> __device__ inline void work(const element_t* __restrict__
           for (int i = 0; i < TAPS_X; ++i)
             if (in[j][i])
 #pragma unroll
-              for (int v = 0; v < V; ++v) acc[v] = FOLD(acc[v], load(packs[j][i].values[v]));
+              for (int v = 0; v < V; ++v) acc[v] = FOLD(acc[v], VALUE(packs[j][i].values[v]));
       }
   }
   if (!IS_MAX) {
     const int count = inside<KX, DX>(x0, LOW_X, HIGH_X) * inside<KY, DY>(y0, LOW_Y, HIGH_Y) * inside<KZ, DZ>(z0, LOW_Z, HIGH_Z);
 #pragma unroll
-    for (int v = 0; v < V; ++v) acc[v] /= static_cast<float>(count);
+    for (int v = 0; v < V; ++v) acc[v] /= static_cast<acc_t>(count);
   }
   Pack<element_t, V> pack;
 #pragma unroll
-  for (int v = 0; v < V; ++v) pack.values[v] = Store<element_t>::of(acc[v]);
+  for (int v = 0; v < V; ++v) pack.values[v] = STORED(acc[v]);
   store_pack<element_t, V>(out + n * DST_N + oz * DST_Z + oy * DST_Y + ox * DST_X + c, pack, aligned);
 }
 extern "C" __global__ void __launch_bounds__(256) pool(const element_t* __restrict__ src, element_t* __restrict__ out) {
@@ -74,6 +74,19 @@ extern "C" __global__ void __launch_bounds__(256) pool(const element_t* __restri
     work<false>(src, out);
 }
 )";
+
+/// How results are folded. Bytes, of which only the largest is asked for, stay integers.
+std::string fold_text(const Pool& pool) {
+  if (pool.type == DType::i8 || pool.type == DType::u8)
+    return fmt::format(
+        "typedef int acc_t;\n#define VALUE(x) static_cast<int>(x)\n#define START {}\n"
+        "#define FOLD(a, x) ((x) > (a) ? (x) : (a))\n#define STORED(a) static_cast<element_t>(a)\n",
+        pool.type == DType::i8 ? -128 : 0);
+  const std::string fold =
+      pool.is_max ? "#define START (-INF)\n#define FOLD(a, x) ((x) > (a) || (x) != (x) ? (x) : (a))\n"
+                  : "#define START 0.0f\n#define FOLD(a, x) ((a) + (x))\n";
+  return "typedef float acc_t;\n#define VALUE(x) load(x)\n#define STORED(a) Store<element_t>::of(a)\n" + fold;
+}
 
 } // namespace
 
@@ -127,8 +140,7 @@ std::string pool_source(const Pool& pool) {
   constexpr int most_taps = 16;
   constant("TAPS_X", std::clamp(p.kernel[2], 1, most_taps));
   constant("TAPS_Y", p.kernel[1] * p.kernel[2] <= most_taps ? p.kernel[1] : 1);
-  text += pool.is_max ? "#define START (-INF)\n#define FOLD(a, x) ((x) > (a) || (x) != (x) ? (x) : (a))\n"
-                      : "#define START 0.0f\n#define FOLD(a, x) ((a) + (x))\n";
+  text += fold_text(pool);
   return text + body;
 }
 

@@ -241,7 +241,7 @@ private:
   }
 
   /// Makes r the number that the byte nearest to it stands for. NaN becomes the least number.
-  std::string inner_rounding_text(const MatrixRounding& rounding) {
+  std::string inner_rounding_text(const ByteRounding& rounding) {
     const float least = (rounding.type == DType::i8 ? -128.0F : 0.0F) - static_cast<float>(rounding.by.zero);
     const std::string low = number_of_launch(least), high = number_of_launch(least + 255);
     return scaled_text(rounding.by) + "    r = rintf(r);\n" +

@@ -40,12 +40,6 @@ struct MatrixOperand {
   /// that layers of the same sizes share a kernel.
   std::optional<ByteScale> stored = std::nullopt;
 };
-/// Rounding of a real to a byte.
-struct MatrixRounding {
-  DType type = DType::i8;
-  ByteScale by;
-};
-
 /// r = formula(r), or formula(r, operand).
 struct MatrixStep {
   const Formula* formula = nullptr;
@@ -53,7 +47,7 @@ struct MatrixStep {
   std::optional<MatrixOperand> operand;
   bool reversed = false; ///< r = formula(operand, r).
   /// Set, without a formula: r is rounded to a byte, and is then the number that this byte stands for.
-  std::optional<MatrixRounding> rounding = std::nullopt;
+  std::optional<ByteRounding> rounding = std::nullopt;
 };
 /// What a product of bytes is about. The steps begin with r = sum * multiplier + offset, two numbers for each
 /// column; a result of i32 is the sums themselves.
@@ -73,7 +67,7 @@ struct MatrixProblem {
   DType type = DType::f16;
   std::optional<MatrixBytes> bytes = std::nullopt;
   DType result = DType::f16; ///< i8 or u8 with `rounding`; i32: the sums of a product of bytes.
-  std::optional<MatrixRounding> rounding = std::nullopt; ///< Of the result, after the steps.
+  std::optional<ByteRounding> rounding = std::nullopt; ///< Of the result, after the steps.
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   OperandLayout a, b;
   std::optional<MatrixWindow> window; ///< When set, a is an image and `a`'s layout is unused.

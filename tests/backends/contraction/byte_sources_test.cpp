@@ -65,9 +65,9 @@ MatrixProblem problem_of(const Bytes& c) {
   p.steps.push_back({&formula("sub"), {}, other, true});
   p.steps.push_back({&formula("relu"), {}, {}});
   MatrixStep rounds{nullptr, {}, {}};
-  rounds.rounding = MatrixRounding{DType::u8, {0.31F, 7}};
+  rounds.rounding = ByteRounding{DType::u8, {0.31F, 7}};
   p.steps.push_back(rounds);
-  if (c.result == DType::i8) p.rounding = MatrixRounding{c.result, result_scale};
+  if (c.result == DType::i8) p.rounding = ByteRounding{c.result, result_scale};
   return p;
 }
 

@@ -11,6 +11,7 @@
 #include "backends/contraction/int8_checks.h"
 #include "backends/contraction/int8_draw.h"
 #include "backends/contraction/int8_layers.h"
+#include "backends/cuda/cuda_backend.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/gpu.h"
@@ -126,13 +127,49 @@ TEST_F(CudaInt8, layers_of_random_shapes_types_and_steps_agree) {
   EXPECT_GT(taken, is_fake() ? 0U : 40U);
 }
 
+/// A convolution of halves whose result is rounded to bytes.
+std::string rounded_convolution(const char* input, const char* filter, const char* attributes,
+                                const char* type) {
+  return fmt::format(
+      "graph @g(%x: f32{0}) -> (%y: {3}[*] as \"y\") {{\n"
+      "%w: f32{1} = constant() {{value = random(f32{1}, seed = 5, std = 0.2)}}\n"
+      "%s: f32[] = constant() {{value = f32[](0.05)}}\n%z: {3}[] = constant() {{value = {3}[](7)}}\n"
+      "%y: {3}[*] = fused(%x, %w, %s, %z) {{kind = \"t\"}} ((%xi: f32{0}, %wi: f32{1}, %si: f32[], "
+      "%zi: {3}[]) -> (%r) {{\n%a: f32[*] = conv(%xi, %wi, _) {{{2}}}\n%b: f32[*] = relu(%a)\n"
+      "%r: {3}[*] = quantize_linear(%b, %si, %zi)\n}})\n}}",
+      input, filter, attributes, type);
+}
+
+TEST_F(CudaInt8, convolutions_of_halves_give_bytes) {
+  Target target;
+  target.device = gpu;
+  target.precision.types = {DType::f32, DType::f16};
+  std::set<std::string> ran;
+  for (const char* type : {"i8", "u8"})
+    for (const std::string& text :
+         {rounded_convolution("[2, 3, 18, 20]", "[16, 3, 5, 5]", "pads = [2, 2, 2, 2], strides = [2, 2]",
+                              type),
+          rounded_convolution("[2, 16, 9, 7]", "[24, 16, 3, 3]", "pads = [1, 1, 1, 1]", type)}) {
+      const NodeCase c = make_case(text);
+      // Operands are rounded to halves, so that numbers close to a tie are rounded either way.
+      for (const TacticList& list :
+           {cuda::backend().tactics(*c.node, target), cuda::backend().more_tactics(*c.node, target)})
+        for (const Tactic& tactic : list.tactics) {
+          test::run_and_compare(c, tactic, target, 0.2, cuda::backend());
+          ran.insert(tactic.kernel);
+        }
+    }
+  EXPECT_EQ(ran, (std::set<std::string>{"own_conv", "stem"}));
+}
+
 TEST_F(CudaInt8, integer_products_give_their_sums) {
   TacticCheck check;
   check.device = gpu;
-  const auto of_product = check_tactics("graph @g(%x: u8[40, 64], %z: u8[]) -> (%y: i32[40, 24] as \"y\") {\n"
-                                        "%w: i8[64, 24] = constant() {value = random(i8[64, 24], seed = 5, std = 40.0)}\n"
-                                        "%y: i32[40, 24] = matmul_integer(%x, %w, %z)\n}",
-                                        check);
+  const auto of_product =
+      check_tactics("graph @g(%x: u8[40, 64], %z: u8[]) -> (%y: i32[40, 24] as \"y\") {\n"
+                    "%w: i8[64, 24] = constant() {value = random(i8[64, 24], seed = 5, std = 40.0)}\n"
+                    "%y: i32[40, 24] = matmul_integer(%x, %w, %z)\n}",
+                    check);
   EXPECT_TRUE(of_product.contains("cuda/int8_matmul"));
 }
 
