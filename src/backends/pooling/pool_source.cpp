@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/byte_scale.h"
 #include "backends/cuda/source_text.h"
 
 namespace lanner::cuda {
@@ -29,9 +30,9 @@ template<bool aligned> __device__ inline void work(const element_t* __restrict__
   const index_t n = rest / OZ;
   const int x0 = ox * SX - PX, y0 = oy * SY - PY, z0 = oz * SZ - PZ;
   const element_t* image = src + n * SRC_N + c;
-  acc_t acc[V];
+  acc_t acc[VALUES];
 #pragma unroll
-  for (int v = 0; v < V; ++v) acc[v] = START;
+  for (int v = 0; v < VALUES; ++v) acc[v] = START;
 #pragma unroll 1
   for (int kz = 0; kz < KZ; ++kz) {
     const int z = z0 + kz * DZ;
@@ -54,17 +55,17 @@ template<bool aligned> __device__ inline void work(const element_t* __restrict__
           for (int i = 0; i < TAPS_X; ++i)
             if (in[j][i])
 #pragma unroll
-              for (int v = 0; v < V; ++v) acc[v] = FOLD(acc[v], VALUE(packs[j][i].values[v]));
+              for (int v = 0; v < VALUES; ++v) acc[v] = FOLD(acc[v], VALUE(packs[j][i], v));
       }
   }
   if (!IS_MAX) {
     const int count = inside<KX, DX>(x0, LOW_X, HIGH_X) * inside<KY, DY>(y0, LOW_Y, HIGH_Y) * inside<KZ, DZ>(z0, LOW_Z, HIGH_Z);
 #pragma unroll
-    for (int v = 0; v < V; ++v) acc[v] /= static_cast<acc_t>(count);
+    for (int v = 0; v < VALUES; ++v) acc[v] /= static_cast<acc_t>(count);
   }
   Pack<element_t, V> pack;
 #pragma unroll
-  for (int v = 0; v < V; ++v) pack.values[v] = STORED(acc[v]);
+  for (int v = 0; v < VALUES; ++v) STORE(pack, v, acc[v]);
   store_pack<element_t, V>(out + n * DST_N + oz * DST_Z + oy * DST_Y + ox * DST_X + c, pack, aligned);
 }
 extern "C" __global__ void __launch_bounds__(256) pool(const element_t* __restrict__ src, element_t* __restrict__ out) {
@@ -75,17 +76,52 @@ extern "C" __global__ void __launch_bounds__(256) pool(const element_t* __restri
 }
 )";
 
-/// How results are folded. Bytes, of which only the largest is asked for, stay integers.
+/// The largest of bytes, four in a word: those with a sign have it turned around, so that they compare as
+/// numbers without one. Whether a byte of a is not less than that of b stands in its bit 7 of `above`
+/// (Warren, Hacker's Delight, section 2-18).
+constexpr const char* byte_words = R"(
+typedef unsigned acc_t;
+constexpr int VALUES = (V + 3) / 4;
+union Words { Pack<element_t, V> pack; unsigned words[VALUES]; };
+__device__ inline unsigned word_of(const Pack<element_t, V>& pack, int v) {
+  Words all;
+  all.words[VALUES - 1] = 0;
+  all.pack = pack;
+  return all.words[v] ^ SIGNS;
+}
+__device__ inline void keep_word(Pack<element_t, V>& pack, int v, unsigned word) {
+  Words all;
+  all.pack = pack;
+  if (V % 4 == 0) {
+    all.words[v] = word ^ SIGNS;
+  } else {
+    word ^= SIGNS;
+    for (int k = 0; k < V; ++k) reinterpret_cast<unsigned char*>(&all.pack)[k] = static_cast<unsigned char>(word >> (8 * k));
+  }
+  pack = all.pack;
+}
+__device__ inline unsigned larger_bytes(unsigned a, unsigned b) {
+  constexpr unsigned high = 0x80808080u;
+  const unsigned low = (a | high) - (b & ~high); // Of the lower seven bits.
+  const unsigned above = ((a & ~b) | (~(a ^ b) & low)) & high, mask = (above << 1) - (above >> 7);
+  return (a & mask) | (b & ~mask);
+}
+#define VALUE(pack, v) word_of(pack, v)
+#define FOLD(a, x) larger_bytes(a, x)
+#define STORE(pack, v, a) keep_word(pack, v, a)
+#define START 0u
+)";
+
+/// How results are folded.
 std::string fold_text(const Pool& pool) {
-  if (pool.type == DType::i8 || pool.type == DType::u8)
-    return fmt::format(
-        "typedef int acc_t;\n#define VALUE(x) static_cast<int>(x)\n#define START {}\n"
-        "#define FOLD(a, x) ((x) > (a) ? (x) : (a))\n#define STORED(a) static_cast<element_t>(a)\n",
-        pool.type == DType::i8 ? -128 : 0);
+  if (is_byte(pool.type))
+    return fmt::format("#define SIGNS {}\n{}", pool.type == DType::i8 ? "0x80808080u" : "0u", byte_words);
   const std::string fold =
       pool.is_max ? "#define START (-INF)\n#define FOLD(a, x) ((x) > (a) || (x) != (x) ? (x) : (a))\n"
                   : "#define START 0.0f\n#define FOLD(a, x) ((a) + (x))\n";
-  return "typedef float acc_t;\n#define VALUE(x) load(x)\n#define STORED(a) Store<element_t>::of(a)\n" + fold;
+  return "typedef float acc_t;\nconstexpr int VALUES = V;\n#define VALUE(pack, v) load((pack).values[v])\n"
+         "#define STORE(pack, v, a) (pack).values[v] = Store<element_t>::of(a)\n" +
+         fold;
 }
 
 } // namespace
@@ -136,10 +172,12 @@ std::string pool_source(const Pool& pool) {
   }
   constant("SRC_N", p.source[0], "index_t");
   constant("DST_N", p.target[0], "index_t");
-  // Taps read at once: a row of the window, or all rows of a small one.
+  // Taps read at once: a row of the window, or all rows of a small one. Bytes, of which a pack has more,
+  // would take too many registers.
   constexpr int most_taps = 16;
+  const bool rows = !is_byte(pool.type) && p.kernel[1] * p.kernel[2] <= most_taps;
   constant("TAPS_X", std::clamp(p.kernel[2], 1, most_taps));
-  constant("TAPS_Y", p.kernel[1] * p.kernel[2] <= most_taps ? p.kernel[1] : 1);
+  constant("TAPS_Y", rows ? p.kernel[1] : 1);
   text += fold_text(pool);
   return text + body;
 }

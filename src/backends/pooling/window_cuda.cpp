@@ -1,5 +1,6 @@
 // max_pool and average_pool.
 
+#include "backends/byte_scale.h"
 #include "backends/convolution/convolution_window.h"
 #include "backends/cuda/bounds.h"
 #include "backends/cuda/embedded_kernel.h"
@@ -24,9 +25,6 @@ bool is_small(const ops::Window& window) {
   return taps <= most_taps && within_library_bounds(window);
 }
 
-bool is_byte(DType type) {
-  return type == DType::i8 || type == DType::u8;
-}
 bool is_pooled(DType type, const std::string& kind) {
   return is_real(type) || (is_byte(type) && kind == "max_pool");
 }

@@ -128,10 +128,10 @@ const char* const bulk_begin = R"(
       if (STAGED) {
         wait_for_phase(empty + 8 * stage, phase ^ 1);
         const unsigned barrier = full + 8 * stage, to = shared_address(shared + stage * STAGE);
-        expect_bytes(barrier, BM * BN * sizeof(element_t));
+        expect_bytes(barrier, BM * BN * STAGED);
 #pragma unroll
-        for (int panel = 0; panel < BN / 64; ++panel)
-          copy_box(to + 2 * panel * 64 * BM, staged_map, barrier, z * Z_COLUMNS + n0 + panel * 64, z * Z_ROWS + m0, 0);
+        for (int panel = 0; panel < BN * STAGED / 128; ++panel) // Boxes count elements of 16 bits.
+          copy_box(to + panel * 128 * BM, staged_map, barrier, (z * Z_COLUMNS + n0) * STAGED / 2 + panel * 64, z * Z_ROWS + m0, 0);
         next_stage();
       }
     }
@@ -149,7 +149,7 @@ const char* const bulk_products = R"(
   for (unsigned tile = blockIdx.x; tile < ALL_TILES; tile += gridDim.x, ++number) {
     begin_tile(tile);
     if (ALTERNATING && number % 2 != group) {
-      stage += last - first + STAGED;
+      stage += last - first + (STAGED != 0);
       phase ^= static_cast<unsigned>(stage / STAGES) & 1;
       stage %= STAGES;
       continue;
@@ -192,8 +192,8 @@ const char* const bulk_end = R"(
 
 namespace {
 
-/// Depth of one copy.
-constexpr std::int64_t box_depth = 64;
+/// Depth of one copy, and bytes of a row of the staged operand that one copy brings.
+constexpr std::int64_t box_depth = 64, panel_bytes = 128;
 
 bool fills_packs(const OperandLayout& layout, std::int64_t rows, std::int64_t batch) {
   return (rows == 1 || layout.leading % 8 == 0) && (batch == 1 || layout.step % 8 == 0);
@@ -274,15 +274,23 @@ TensorBoxes boxes_of_b(const MatrixPlan& plan) {
 std::optional<std::size_t> staged_step(const MatrixPlan& plan) {
   const MatrixProblem& p = plan.problem;
   const MatrixTile& t = plan.tile;
-  const bool fits = t.columns % 64 == 0 && t.rows * t.columns <= (t.rows + t.columns) * t.depth;
-  if (!t.bulk || plan.split > 1 || !fits) return std::nullopt;
-  for (std::size_t i = 0; i < p.steps.size(); ++i) {
-    const auto& operand = p.steps[i].operand;
-    if (operand && operand->spread == Spread::full && bit_width(operand->type) == 16 &&
-        operand->leading % 8 == 0)
-      return i;
-  }
+  if (!t.bulk || plan.split > 1) return std::nullopt;
+  const std::int64_t stage = (t.rows + t.columns) * t.depth * element_bytes(p.type);
+  const auto fits = [&](const MatrixOperand& operand) {
+    const auto bytes = static_cast<std::int64_t>(bit_width(operand.type) / 8);
+    const std::int64_t row = t.columns * bytes;
+    return operand.spread == Spread::full && bytes <= 2 && row % panel_bytes == 0 &&
+           operand.leading * bytes % 16 == 0 && t.rows * row <= stage &&
+           (p.batch == 1 || !p.side_by_side || p.columns % 2 == 0);
+  };
+  for (std::size_t i = 0; i < p.steps.size(); ++i)
+    if (p.steps[i].operand && fits(*p.steps[i].operand)) return i;
   return std::nullopt;
+}
+
+std::int64_t staged_bytes(const MatrixPlan& plan) {
+  const auto staged = staged_step(plan);
+  return staged ? static_cast<std::int64_t>(bit_width(plan.problem.steps[*staged].operand->type) / 8) : 0;
 }
 
 TensorBoxes boxes_of_staged(const MatrixPlan& plan) {
@@ -290,10 +298,11 @@ TensorBoxes boxes_of_staged(const MatrixPlan& plan) {
   const MatrixOperand& operand = *p.steps.at(*staged_step(plan)).operand;
   TensorBoxes boxes;
   boxes.bfloat16 = operand.type == DType::bf16;
-  boxes.dims[0] = p.columns * (p.side_by_side ? p.batch : 1);
+  const std::int64_t bytes = staged_bytes(plan), columns = p.columns * (p.side_by_side ? p.batch : 1);
+  boxes.dims[0] = (columns * bytes + 1) / 2;
   boxes.dims[1] = p.rows * (p.side_by_side ? 1 : p.batch);
-  boxes.strides[0] = operand.leading;
-  boxes.strides[1] = operand.leading * boxes.dims[1];
+  boxes.strides[0] = operand.leading * bytes / 2;
+  boxes.strides[1] = boxes.strides[0] * boxes.dims[1];
   boxes.box[1] = plan.tile.rows;
   return boxes;
 }

@@ -108,7 +108,7 @@ std::string sizes_text(const MatrixPlan& plan) {
                       p.side_by_side ? p.columns : 0);
   text += fmt::format("constexpr bool WARP_GROUPS = {}, ALTERNATING = {};\n", t.groups, t.alternating) +
           constant("THREADS", t.threads()) + constant("LINE_PADDING", line_padding(t)) +
-          constant("STAGED", staged_step(plan) ? 1 : 0) +
+          constant("STAGED", staged_bytes(plan)) +
           constant("READ_UNITS", least_blocks(plan) > 1 || staged_step(plan) ? 1 : 2);
   text += padding_text(p);
   return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);

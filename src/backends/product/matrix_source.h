@@ -152,6 +152,8 @@ TensorBoxes boxes_of_b(const MatrixPlan& plan);
 /// The step of a bulk plan whose operand of the result's shape is copied by a tensor map too, ahead of its
 /// use; nothing where no operand fits a stage.
 std::optional<std::size_t> staged_step(const MatrixPlan& plan);
+/// Bytes of an element of that operand: 1 or 2, 0 without one.
+std::int64_t staged_bytes(const MatrixPlan& plan);
 TensorBoxes boxes_of_staged(const MatrixPlan& plan);
 
 /// The parts of a source with GPU-specific instructions: copies and fragments, the products of a warp, and

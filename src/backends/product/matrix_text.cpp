@@ -236,12 +236,12 @@ const char* const matrix_epilogue = R"(
     const bool inside = (16 * PIECES % 32 == 0 || line < 16) && (M % BM == 0 || row < M) && (N % BN == 0 || column < N);
     return Piece{row, column, line, at, inside};
   };
-  // The staged operand's pack: in panels of 64 columns, swizzled.
+  // The staged operand's pack: in panels of 128 bytes of columns, swizzled.
   const unsigned char* staged = nullptr;
   const auto staged_pack = [&](const Piece& piece) -> const void* {
     if (!STAGED) return nullptr;
-    const unsigned row = piece.row - m0, column = piece.column - n0;
-    return staged + column / 64 * (BM * 128) + row * 128 + ((column % 64 / 8 ^ (row & 7)) << 4) + column % 8 * 2;
+    const unsigned row = piece.row - m0, byte = (piece.column - n0) * STAGED;
+    return staged + byte / 128 * (BM * 128) + row * 128 + ((byte % 128 / 16 ^ (row & 7)) << 4) + byte % 16;
   };
 )";
 

@@ -123,13 +123,13 @@ double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& mac
   return std::max({computing, read, bytes_of(p) / rates.memory}) + rates.first_tiles + start + joining;
 }
 
-/// Whether a tile is no wider than needed.
+/// Whether a tile is no wider than needed. Products of bytes are short beside what they read and write.
 bool suits(const MatrixProblem& p, const MatrixTile& t) {
   const auto wasteful = [](std::int64_t size, std::int64_t tile, std::int64_t least) {
     return tile > least && size * 2 <= tile;
   };
   return !wasteful(p.columns, t.columns, 32) && !wasteful(p.rows, t.rows, 64) &&
-         (t.depth <= 32 || p.depth > 32);
+         (t.depth <= 32 || p.depth > (p.bytes ? 16 : 32));
 }
 
 /// Nothing where the tile does not fit.

@@ -226,12 +226,18 @@ private:
     if (!p.steps.empty()) behind.push_back(&of_other);
     if (!numbers.empty()) behind.push_back(numbers.data());
     behind.push_back(&out);
-    std::array<std::optional<TensorMap>, 2> maps;
+    std::array<std::optional<TensorMap>, 3> maps;
     std::vector<void*> arguments{&of_a, &of_b};
     if (plan.tile.bulk) {
-      maps = {test::emulated_map(boxes_of_a(plan), of_a), test::emulated_map(boxes_of_b(plan), of_b)};
+      maps[0] = test::emulated_map(boxes_of_a(plan), of_a);
+      maps[1] = test::emulated_map(boxes_of_b(plan), of_b);
       ASSERT_TRUE(maps[0] && maps[1]);
       arguments = {&*maps[0], &*maps[1]};
+      if (staged_step(plan)) {
+        maps[2] = test::emulated_map(boxes_of_staged(plan), of_other);
+        ASSERT_TRUE(maps[2]);
+        arguments.push_back(&*maps[2]);
+      }
     }
     if (plan.split > 1) {
       arguments.push_back(&of_sums);
@@ -254,6 +260,19 @@ TEST_F(CudaByteProducts, of_any_size_type_and_zero_point) {
   add_case({.rows = 20, .columns = 17, .depth = 96, .zero = 200, .zero_by_run = true, .result = DType::i32});
   add_case({.rows = 64, .columns = 32, .depth = 512, .zero = 3, .split = 2});
   add_case({.rows = 64, .columns = 31, .depth = 700, .a = DType::i8, .result = DType::i32, .split = 3});
+  run_all();
+}
+
+TEST_F(CudaByteProducts, operands_of_bytes_are_copied_ahead_by_tensor_maps) {
+  Bytes c{.rows = 150, .columns = 272, .depth = 144};
+  const MatrixPlan plan{problem_of(c), *matrix_tile("128x128x64s5t"), 1};
+  ASSERT_TRUE(runs_on(plan, 90));
+  EXPECT_EQ(staged_bytes(plan), 1);
+  add_case(c);
+  c.result = DType::f32;
+  add_case(c);
+  MatrixWindow window{{7, 6}, {}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 128, 0};
+  add_case(convolution(3, window, 160));
   run_all();
 }
 
