@@ -10,15 +10,12 @@
 
 #include "backends/cpu/simd.h"
 #include "backends/product/quantized_panel.h"
+#include "backends/product/quantized_strip.h"
 
 namespace lanner::LANNER_SIMD {
 
 /// Depth steps at once: sums are loaded and stored that much less often.
 inline constexpr int quantized_steps = 4;
-
-inline bool is_packed(StoredWeights stored) {
-  return stored == StoredWeights::i4 || stored == StoredWeights::u4;
-}
 
 /// 4-bit numbers as bytes, the low nibble first; signed ones are offset by 8.
 inline void unpack(const std::byte* from, std::int64_t count, bool is_signed, std::uint8_t* to) {
@@ -89,15 +86,6 @@ inline void read_numbers(const std::byte* from, StoredWeights stored, std::int64
   widen(bytes, count, is_signed ? 8.0F : 0.0F, to);
 }
 
-/// One zero point, at any bit offset.
-inline float number_at(const std::byte* from, StoredWeights stored, std::int64_t at) {
-  if (stored == StoredWeights::i8) return static_cast<float>(reinterpret_cast<const std::int8_t*>(from)[at]);
-  if (stored == StoredWeights::u8) return static_cast<float>(static_cast<std::uint8_t>(from[at]));
-  const auto pair = static_cast<std::uint8_t>(from[at / 2]);
-  const int bits = at % 2 == 0 ? pair & 0x0F : pair >> 4;
-  return static_cast<float>(stored == StoredWeights::i4 ? (bits ^ 8) - 8 : bits);
-}
-
 inline void read_zeros(const QuantizedPanel& p, std::int64_t block, std::int64_t width, float* zeros) {
   for (std::int64_t c = 0; c < width; ++c)
     zeros[c] = c < p.columns
@@ -123,7 +111,7 @@ inline void add_steps(const float* x, const float (*rows)[quantized_width], int 
       store(sums + c, multiply_add(splat(x[s]), load(rows[s] + c), load(sums + c)));
 }
 
-inline void run_quantized(const QuantizedPanel& p) {
+inline void run_columns(const QuantizedPanel& p) {
   alignas(64) float rows[quantized_steps][quantized_width];
   alignas(64) float sums[max_quantized_rows][quantized_width];
   alignas(64) float zeros[quantized_width];
@@ -150,5 +138,17 @@ inline void run_quantized(const QuantizedPanel& p) {
         p.out[r * p.out_stride + c] += sums[r][c] * scale[c * p.column_step];
   }
 }
+
+#if defined(__AVX512F__)
+inline void run_quantized(const QuantizedPanel& p) {
+  QuantizedPanel rest = p;
+  for (; rest.columns >= strip_width; rest = without_strip(rest)) run_strip(rest);
+  if (rest.columns > 0) run_columns(rest);
+}
+#else
+inline void run_quantized(const QuantizedPanel& p) {
+  run_columns(p);
+}
+#endif
 
 } // namespace lanner::LANNER_SIMD
