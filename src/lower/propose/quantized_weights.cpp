@@ -9,6 +9,7 @@
 #include "graph/op.h"
 #include "lower/propose/groups.h"
 #include "lower/propose/quantized_groups.h"
+#include "ops/definition/permutation.h"
 #include "ops/definition/recipe.h"
 #include "ops/elementwise/quantization.h"
 #include "passes/rewriting/constant_math.h"
@@ -33,9 +34,11 @@ bool is_taken(const Node& dequantize, const Node& reader, std::span<const Backen
   });
 }
 
-/// Whether the reader's other operand is dequantised too, so that kernels on integers may take both.
+/// Whether the reader's other operand is dequantised too, so that kernels on integers may take both. A
+/// transpose between them goes before the dequantize_linear later (separate_dequantize).
 bool joins_quantized(const Node& reader) {
   const Node* producer = reader.inputs().empty() || !reader.input(0) ? nullptr : reader.input(0)->producer();
+  while (ops::permutation_of(producer)) producer = producer->input(0)->producer();
   return pattern_of(reader) == Pattern::contraction && producer && ops::dequantizes(*producer) &&
          !is_quantized_weight(*producer);
 }

@@ -150,3 +150,64 @@ def test_a_damaged_table_of_weights_is_refused(tmp_path):
     (tmp_path / "bad.plan").write_bytes(content.replace(b"computed", b"compited", 1))
     with pytest.raises(lanner.Error):
         lanner.load(tmp_path / "bad.plan")
+
+
+def packed(numbers):
+    """Two numbers a byte, the first in the low bits."""
+    return (numbers[..., ::2] | numbers[..., 1::2] << 4).astype(np.uint8)
+
+
+def product_of_packed_weights(columns, bits, zero):
+    """MatMulNBits and its weights, whose last block is not full."""
+    random, depth, block = np.random.default_rng(7), 500, 32
+    blocks = -(-depth // block)
+    values = random.integers(0, 2**bits, (columns, blocks, block))
+    zeros = random.integers(0, 2**bits, (columns, blocks)) if zero else np.full((columns, blocks), 2 ** (bits - 1))
+    scales = random.uniform(0.01, 0.1, (columns, blocks)).astype(np.float32)
+    store = packed if bits == 4 else lambda array: array.astype(np.uint8)
+    initializers = [numpy_helper.from_array(store(values), "b"), numpy_helper.from_array(scales, "s")]
+    if zero:
+        initializers.append(numpy_helper.from_array(store(zeros), "z"))
+    names = ["x", *[one.name for one in initializers]]
+    node = helper.make_node("MatMulNBits", names, ["y"], domain="com.microsoft", K=depth, N=columns, bits=bits, block_size=block)
+    rows = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ("M", size)) for name, size in (("x", depth), ("y", columns))]
+    graph = helper.make_graph([node], "net", rows[:1], rows[1:], initializers)
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    weights = ((values - zeros[..., None]) * scales[..., None]).reshape(columns, -1)[:, :depth]
+    return helper.make_model(graph, opset_imports=imports, ir_version=10), weights
+
+
+@pytest.mark.parametrize("bits, zero", [(8, False), (8, True), (4, False), (4, True)])
+@pytest.mark.parametrize("columns", [640, 301])
+def test_packed_weights_stay_packed(tmp_path, bits, zero, columns):
+    network, weights = product_of_packed_weights(columns, bits, zero)
+    x = np.random.default_rng(8).standard_normal((3, weights.shape[1]), np.float32)
+    engine = lanner.build(network, threads=1, budget=0, shapes={"x": x.shape})
+    close(engine({"x": x})["y"], (x @ weights.T).astype(np.float32))
+    engine.save(tmp_path / "net.plan")
+    small = len(network.SerializeToString()) * (1 if bits == 8 or columns % 2 == 0 else 2)  # a row of whole bytes, else a byte each
+    assert (tmp_path / "net.plan").stat().st_size < 1.3 * small + 16384  # scales are kept as given and transposed
+    np.testing.assert_array_equal(lanner.load(tmp_path / "net.plan", threads=1)({"x": x})["y"], engine({"x": x})["y"])
+
+
+def kinds_of(channels_last):
+    """How a convolution of quantised values runs, with the layout of the network's input."""
+    random = np.random.default_rng(9)
+    weights = random.integers(-64, 64, (32, 16, 3, 3)).astype(np.int8)
+    values = {"xs": np.float32(0.02), "xz": np.uint8(7), "w": weights, "ws": np.float32(0.01), "wz": np.int8(0), "ys": np.float32(0.5), "yz": np.uint8(9)}
+    node = helper.make_node("QLinearConv", ["x", *values], ["y"], domain="com.microsoft", channels_last=channels_last)
+    shape = (1, 30, 28, 16) if channels_last else (1, 16, 30, 28)
+    graph = helper.make_graph(
+        [node],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.UINT8, shape)],
+        [onnx.ValueInfoProto(name="y")],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in values.items()],
+    )
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    engine = lanner.build(helper.make_model(graph, opset_imports=imports, ir_version=8), threads=1, budget=0)
+    return [node["kind"] for node in engine.explain()["nodes"] if "conv" in node["kind"]]
+
+
+def test_weights_stay_integers_behind_a_transposed_input():
+    assert kinds_of(channels_last=1) == kinds_of(channels_last=0)

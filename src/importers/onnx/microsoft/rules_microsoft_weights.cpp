@@ -1,6 +1,6 @@
 // Weights of a few bits that ONNX Runtime's quantisers and Olive write (docs/ContribOperators.md): they are
 // unpacked, dequantised block by block and multiplied as any others. For constant weights this is done when
-// the network is built.
+// the network is built, except that those of MatMulNBits stay numbers of 4 or 8 bits.
 
 #include <cstdint>
 #include <vector>
@@ -62,6 +62,45 @@ Value* block_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
   return blocks * block == k ? weights : emit.slice(weights, 1, 0, k);
 }
 
+/// The same weights [k, n] as dequantize_linear says them: numbers of 4 or 8 bits, which plans and kernels
+/// keep, with a scale for each block of a column.
+Value* stored_block_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
+  Emitter emit(context);
+  const std::int64_t bits = checked_bits(context), block = checked_block(context, 0);
+  const std::int64_t blocks = (k + block - 1) / block;
+  // Two numbers of one byte are neighbours in a row.
+  const bool narrow = bits <= 4 && n % 2 == 0;
+  Value* const zero = context.input(3);
+  const auto stored = [&](Value* numbers) {
+    numbers = emit.transpose(numbers, {1, 0});
+    if (zero) return narrow ? emit.cast(numbers, DType::u4) : numbers;
+    // The middle of the range becomes 0, so that there is no zero point.
+    Value* const wide = emit.cast(numbers, DType::i32);
+    Value* const middle = context.scalar(DType::i32, static_cast<double>(1 << (bits - 1)));
+    return emit.cast(emit.sub(wide, middle), narrow ? DType::i4 : DType::i8);
+  };
+  Value* const packed = emit.reshape(context.required(1), {n, blocks, block * bits / 8});
+  Value* numbers = emit.reshape(unpacked_numbers(context, packed, bits), {n, blocks * block});
+  if (blocks * block != k) numbers = emit.slice(numbers, 1, 0, k);
+  std::vector<Value*> inputs = {stored(numbers),
+                                emit.transpose(emit.reshape(context.required(2), {n, blocks}), {1, 0})};
+  if (zero) {
+    Value* const rows = unpacked_numbers(context, emit.reshape(zero, {n, -1}), bits);
+    inputs.push_back(stored(emit.slice(rows, 1, 0, blocks)));
+  }
+  AttributeMap attributes;
+  attributes.set("axis", std::int64_t{0});
+  attributes.set("block_size", block);
+  return context.emit("dequantize_linear", inputs, std::move(attributes));
+}
+
+/// Weights and zero points that are integers of the model.
+bool keeps_numbers(RuleContext& context) {
+  const Value *weights = context.required(1), *zero = context.input(3);
+  return weights->constant() && weights->type.dtype() == DType::u8 &&
+         (!zero || (zero->constant() && zero->type.dtype() == DType::u8));
+}
+
 void matmul_n_bits(RuleContext& context) {
   check(context.integer("weight_prepacked", 0) == 0, ErrorCode::unsupported,
         "attribute weight_prepacked is {}: the weights are laid out for one kind of GPU; export the model "
@@ -69,8 +108,10 @@ void matmul_n_bits(RuleContext& context) {
         context.integer("weight_prepacked", 0));
   check(!context.has(4), ErrorCode::unsupported, "input g_idx is given, which ONNX Runtime has removed");
   Emitter emit(context);
-  Value* weights = block_weights(context, checked_size(context, "N"), checked_size(context, "K"));
-  Value* y = emit.matmul(context.required(0), emit.transpose(weights, {1, 0}));
+  const std::int64_t n = checked_size(context, "N"), k = checked_size(context, "K");
+  Value* const weights = keeps_numbers(context) ? stored_block_weights(context, n, k)
+                                                : emit.transpose(block_weights(context, n, k), {1, 0});
+  Value* y = emit.matmul(context.required(0), weights);
   context.set_output(0, emit.add_optional(y, context.input(5)));
 }
 
