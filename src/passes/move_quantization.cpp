@@ -1,11 +1,13 @@
 // quantize_linear moves up and dequantize_linear down, past operators that only move elements and max_pool,
 // so that these run on the stored integers; a quantize_linear of what a dequantize_linear with the same scale
-// and zero point makes is nothing. Only where one scale and zero point apply to all elements.
+// and zero point makes is nothing. A clip of stored integers becomes one of the reals before. Only where one
+// scale and zero point apply to all elements.
 //
 // Transposes of values are left to sink_transposes, which takes them past both.
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/limits/account.h"
 #include "graph/op.h"
@@ -174,6 +176,45 @@ bool drop_relu(Node& quantize) {
   return true;
 }
 
+/// One end of a clip of stored integers as the real that is stored so; null where the type bounds it too.
+/// Nothing where it is not known.
+std::optional<Value*> real_end(Node& clip, std::size_t i, Node& quantize) {
+  if (!clip.input(i)) return nullptr;
+  const auto end = constant_scalar(clip.input(i)), scale = constant_scalar(quantize.input(1));
+  const auto zero = quantize.input(2) ? constant_scalar(quantize.input(2)) : 0.0;
+  if (!end || !scale || !zero) return std::nullopt;
+  const DType type = stored_type(quantize);
+  const double half = std::ldexp(1.0, static_cast<int>(bit_width(type)) - 1);
+  const double least = is_signed(type) ? -half : 0, most = is_signed(type) ? half - 1 : 2 * half - 1;
+  if (i == 1 ? *end <= least : *end >= most) return nullptr;
+  const auto real = static_cast<float>((*end - *zero) * *scale);
+  return clip.region()->graph().constant(Tensor::scalar(real), clip.output()->name() + "_end", &quantize);
+}
+
+/// clip(quantize_linear(x)) becomes quantize_linear(clip(x)), whose clip is a step of the node before:
+/// numbers of 7 bits, as torch.ao stores them for processors that add products in 16 bits.
+bool clip_before(Node& clip) {
+  Node* const quantize = clip.kind() == "clip" && clip.input(0) ? clip.input(0)->producer() : nullptr;
+  if (!quantizes(quantize) || quantize->region() != clip.region() || !keeps_numbers(*quantize) ||
+      !keeps_order(*quantize) || quantize->output()->uses().size() != 1)
+    return false;
+  const auto least = real_end(clip, 1, *quantize), most = real_end(clip, 2, *quantize);
+  if (!least || !most) return false;
+  for (std::size_t i : {1, 2}) {
+    if (quantize->input(i)) note_decided(clip.region()->graph(), quantize->input(i));
+    if (clip.input(i)) note_decided(clip.region()->graph(), clip.input(i));
+  }
+  if (*least || *most) {
+    Value* const x = quantize->input(0);
+    std::vector<Value*> inputs = {x, *least};
+    if (*most) inputs.push_back(*most);
+    quantize->set_input(0, emit_before(*quantize, "clip", inputs, {}, x->type));
+  }
+  take_sources(*quantize, clip);
+  replace(clip, quantize->output());
+  return true;
+}
+
 /// transpose(dequantize_linear(weights)) becomes dequantize_linear(transpose(weights)), whose transpose is
 /// folded.
 bool transpose_weights(Node& node) {
@@ -201,6 +242,7 @@ bool transpose_weights(Node& node) {
 
 bool move(Node& node) {
   if (node.kind() == "transpose") return transpose_weights(node);
+  if (clip_before(node)) return true;
   if (!quantizes(&node)) return !node.inputs().empty() && move_down(node);
   bool changed = false;
   for (std::vector<Node*> rising{&node}; !rising.empty();) {
