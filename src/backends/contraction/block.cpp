@@ -30,11 +30,11 @@ std::span<const BlockFunctions* const> all_bf16_functions() {
   return all;
 }
 
-const BlockFunctions& int8_functions(bool signed_weights) {
+const BlockFunctions& int8_functions(bool quads) {
   const auto all = all_int8_functions();
   // AVX-VNNI does more in a step than AVX-512 without VNNI, but no processor has only these two.
   for (auto functions = all.rbegin(); functions != all.rend(); ++functions)
-    if ((*functions)->multiply(signed_weights) && (*functions)->whole_steps == 1) return **functions;
+    if ((*functions)->whole_steps == 1 && (quads || !(*functions)->quads())) return **functions;
   return int8_pairs_baseline();
 }
 

@@ -129,12 +129,15 @@ struct BlockFunctions {
   /// Rows up to the next multiple of a tile's are read, whatever they hold, and their sums written: of this,
   /// where begin() is told nothing else.
   int whole_rows = 1;
-  BlockMultiply multiply_signed, multiply_unsigned; ///< For panels of i8 and of u8; null: not supported.
+  BlockMultiply multiply_signed, multiply_unsigned; ///< For panels of i8 and of u8; null: not needed.
   /// Called by a thread before its first product and behind its last one; null where nothing is to be done.
   /// `rows`: of a tile, up to `whole_rows`.
   void (*begin)(TileState& saved, int rows) = nullptr;
   void (*end)(const TileState& saved) = nullptr;
   void (*widen)(const RowRuns& runs);
+  /// Takes zero * row_sum off the sums of a row, of each column; whole panels.
+  void (*take_zeros)(const std::int32_t* zeros, std::int32_t row_sum, std::int64_t columns,
+                     std::int32_t* sums);
   void (*finish_f32)(const std::int32_t* sums, const BlockFinish& finish);
   void (*finish_bytes)(const std::int32_t* sums, const BlockFinish& finish);
   void (*finish_depthwise_f32)(const float* sums, const BlockFinish& finish);
@@ -153,14 +156,15 @@ struct BlockFunctions {
   bool quads() const { return unit == 4; }
   bool sums_floats() const { return element == 2; }
   std::int64_t step_bytes() const { return unit * element * width; } ///< Of a panel.
+  /// Quads take weights of u8 less 128.
   BlockMultiply multiply(bool signed_weights) const {
-    return signed_weights ? multiply_signed : multiply_unsigned;
+    return signed_weights || quads() ? multiply_signed : multiply_unsigned;
   }
 };
 
-/// The best functions of this processor for weights of this kind that need no tiles.
-const BlockFunctions& int8_functions(bool signed_weights);
-/// Those by tiles, for weights of i8; null where the processor has none.
+/// The best functions of this processor that need no tiles; `quads`: those may be quads.
+const BlockFunctions& int8_functions(bool quads);
+/// Those by tiles; null where the processor has none.
 const BlockFunctions* int8_tile_functions();
 /// For bf16: by tiles alone; null where the processor has none.
 const BlockFunctions* bf16_tile_functions();

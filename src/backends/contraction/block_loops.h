@@ -161,6 +161,15 @@ inline void widen_quads(const RowRuns& runs) {
   }
 }
 
+inline void take_zeros(const std::int32_t* zeros, std::int32_t row_sum, std::int64_t columns,
+                       std::int32_t* sums) {
+  // Modulo 2^32, as the sums are until all their parts are added.
+  const auto factor = static_cast<std::uint32_t>(row_sum);
+  for (std::int64_t i = 0; i < columns; ++i)
+    sums[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]) -
+                                        static_cast<std::uint32_t>(zeros[i]) * factor);
+}
+
 constexpr BlockFunctions int8_pairs() {
   return {.name = pairs_name,
           .unit = 2,
@@ -169,6 +178,7 @@ constexpr BlockFunctions int8_pairs() {
           .multiply_signed = multiply_int8<Pairs<true>>,
           .multiply_unsigned = multiply_int8<Pairs<false>>,
           .widen = widen_pairs,
+          .take_zeros = take_zeros,
           .finish_f32 = finish_f32<std::int32_t>,
           .finish_bytes = finish_bytes<std::int32_t>,
           .finish_depthwise_f32 = finish_f32<float>,

@@ -75,6 +75,8 @@ struct Contraction {
   bool has_signed_weights() const { return reals() || weights.dtype() == DType::i8; }
   /// Whether a column's weights have another zero point than 0.
   bool has_weight_zeros() const;
+  /// Whether quads take the weights less 128: they multiply signed ones alone.
+  bool shifts_weights() const { return !has_signed_weights(); }
 };
 
 /// Sums of so many products of differences of bytes, at most 255 * 255 each, fit into an i32.

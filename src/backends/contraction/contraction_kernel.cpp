@@ -134,6 +134,10 @@ private:
   void add_weight_zeros(const std::int32_t* row_sums, std::int64_t rows, std::int64_t column,
                         std::int64_t columns, std::int32_t* sums) const;
   int zero_of(const Launch& launch) const;
+  /// x's zero point in rows of quads, which have i8 shifted by 128.
+  int shift_of(int zero) const { return x_.is_signed() ? zero + 128 : zero; }
+  std::int32_t row_sum(const std::byte* x, const Task& task, std::int64_t row, int zero,
+                       const std::byte* scratch) const;
   const std::byte* panels_of(const Launch& launch) const {
     return copy_.empty() ? static_cast<const std::byte*>(launch.inputs[weights_]) : copy_.data();
   }
@@ -147,7 +151,7 @@ private:
   StoredBytes x_;
   Operand x_zero_;
   std::size_t weights_;
-  std::int64_t rows_, groups_, group_columns_, columns_;
+  std::int64_t rows_, groups_, group_columns_, columns_, depth_;
   std::int64_t line_steps_ = 0, window_lines_ = 1; ///< Of a row.
   std::int64_t panel_bytes_ = 0, sums_stride_ = 0, out_distance_ = 0;
   Blocking blocking_;
@@ -163,7 +167,7 @@ ContractionKernel::ContractionKernel(const Contraction& c, const Preparation& p,
                                      const BlockFunctions& functions)
     : functions_(functions), multiply_(functions.multiply(c.has_signed_weights())), x_(c.x),
       x_zero_(c.x_zero), weights_(c.weights.index), rows_(c.rows()), groups_(c.groups),
-      group_columns_(c.group_columns()), columns_(c.columns()) {
+      group_columns_(c.group_columns()), columns_(c.columns()), depth_(c.depth()) {
   const std::int64_t distance =
       functions.element * row_distance(p.tactic.inputs.at(c.x.operand.index), c.channels() * c.groups);
   const bool copied = panel_form(c, functions).copied;
@@ -211,12 +215,16 @@ void ContractionKernel::read_weights(const Contraction& c, const Preparation& p,
     for (std::int64_t column = 0; column < columns_; ++column)
       bias_[padded_column(column)] = static_cast<float>(bias[static_cast<std::size_t>(column)]);
   }
-  if (!c.has_weight_zeros()) return;
-  weight_zeros_.assign(static_cast<std::size_t>(all * width), 0);
+  const int less = functions_.quads() && c.shifts_weights() ? 128 : 0;
+  if (!c.has_weight_zeros() && less == 0) return;
   const std::vector<double> zeros =
-      column_numbers(c.weight_zero, columns_, prepared_constant(c.weight_zero, p));
+      column_numbers(c.weight_zero, columns_, c.weight_zero ? prepared_constant(c.weight_zero, p) : nullptr);
+  // Weights of u8 whose zero points are 128 have none when they are shifted.
+  if (std::ranges::all_of(zeros, [&](double zero) { return zero == less; })) return;
+  weight_zeros_.assign(static_cast<std::size_t>(all * width), 0);
   for (std::int64_t column = 0; column < columns_; ++column)
-    weight_zeros_[padded_column(column)] = static_cast<std::int32_t>(zeros[static_cast<std::size_t>(column)]);
+    weight_zeros_[padded_column(column)] =
+        static_cast<std::int32_t>(zeros[static_cast<std::size_t>(column)]) - less;
 }
 
 void ContractionKernel::lay_out_slot() {
@@ -297,17 +305,28 @@ void ContractionKernel::read_rows(const Launch& launch, const Task& task, int ze
   gather_.gather(x, task.group, task.first_gathered, task.last_row, zero, scratch);
   if (weight_zeros_.empty()) return;
   auto* const row_sums = reinterpret_cast<std::int32_t*>(scratch + slot_.row_sums);
-  for (std::int64_t r = 0; r < task.last_row - task.first_row; ++r) {
-    const auto* row = reinterpret_cast<const std::int16_t*>(scratch + r * gather_.row_bytes());
-    row_sums[r] = std::accumulate(row, row + 2 * gather_.steps(), 0);
+  for (std::int64_t row = task.first_row; row < task.last_row; ++row)
+    row_sums[row - task.first_row] = row_sum(x, task, row, zero, scratch);
+}
+
+/// The sum of a row's numbers less x's zero point.
+std::int32_t ContractionKernel::row_sum(const std::byte* x, const Task& task, std::int64_t row, int zero,
+                                        const std::byte* scratch) const {
+  const std::byte* const from = row < task.first_gathered
+                                    ? gather_.row_in_place(x, task.group, row)
+                                    : scratch + (row - task.first_gathered) * gather_.row_bytes();
+  if (!functions_.quads()) {
+    const auto* numbers = reinterpret_cast<const std::int16_t*>(from);
+    return std::accumulate(numbers, numbers + 2 * gather_.steps(), 0);
   }
+  return gather_.byte_sum(from) - static_cast<std::int32_t>(depth_) * shift_of(zero);
 }
 
 void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::int64_t panel,
                                    std::int64_t panels, int zero, Progress& progress) const {
   const std::int64_t width = functions_.width, at = task.group * blocking_.panels + panel;
   auto* const start = reinterpret_cast<std::int32_t*>(progress.scratch + slot_.start);
-  const int shift = x_.is_signed() ? zero + 128 : zero;
+  const int shift = shift_of(zero);
   const auto first = static_cast<std::size_t>(at * width);
   for (std::size_t i = 0; i < static_cast<std::size_t>(panels * width); ++i)
     start[i] = !bias_.empty()         ? std::bit_cast<std::int32_t>(bias_[first + i])
@@ -423,11 +442,8 @@ std::int64_t ContractionKernel::ahead_step(std::int64_t strips) const {
 /// sum of x (w - zero) = sum of x w - zero * sum of x.
 void ContractionKernel::add_weight_zeros(const std::int32_t* row_sums, std::int64_t rows, std::int64_t column,
                                          std::int64_t columns, std::int32_t* sums) const {
-  for (std::int64_t r = 0; r < rows; ++r, sums += sums_stride_)
-    for (std::int64_t i = 0; i < columns; ++i)
-      sums[i] = static_cast<std::int32_t>(
-          static_cast<std::uint32_t>(sums[i]) -
-          static_cast<std::uint32_t>(weight_zeros_[static_cast<std::size_t>(column + i)] * row_sums[r]));
+  for (std::int64_t r = 0; r < rows; ++r)
+    functions_.take_zeros(weight_zeros_.data() + column, row_sums[r], columns, sums + r * sums_stride_);
 }
 
 void ContractionKernel::write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece,

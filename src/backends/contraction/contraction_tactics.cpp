@@ -27,9 +27,8 @@ Layout value_layout(const Contraction& c, const Shape& shape) {
 std::vector<const BlockFunctions*> functions_for(const Contraction& c) {
   if (c.reals())
     return bf16_tile_functions() ? std::vector{bf16_tile_functions()} : std::vector<const BlockFunctions*>();
-  const bool plain = c.weights.dtype() == DType::i8 && !c.has_weight_zeros();
-  std::vector<const BlockFunctions*> list{&int8_functions(plain)};
-  if (const BlockFunctions* tiles = int8_tile_functions(); tiles && plain) list.push_back(tiles);
+  std::vector<const BlockFunctions*> list{&int8_functions(true)};
+  if (const BlockFunctions* tiles = int8_tile_functions()) list.push_back(tiles);
   return list;
 }
 
@@ -117,7 +116,8 @@ PanelForm panel_form(const Contraction& c, const BlockFunctions& functions) {
   const bool whole_steps =
       c.channels() % functions.unit == 0 && c.depth() % (functions.unit * functions.whole_steps) == 0;
   const bool whole_panels = c.groups == 1 || c.group_columns() % functions.width == 0;
-  if (!whole_steps || !whole_panels) return {{}, true};
+  const bool shifted = functions.quads() && c.shifts_weights();
+  if (!whole_steps || !whole_panels || shifted) return {{}, true};
   const bool by_column = c.conv || c.transposed;
   const std::uint8_t columns = by_column ? 0 : 1, depth = by_column ? 1 : 0;
   Layout layout;
@@ -131,7 +131,9 @@ PanelForm panel_form(const Contraction& c, const BlockFunctions& functions) {
 }
 
 std::vector<RowForm> row_forms(const Contraction& c, const BlockFunctions& functions) {
-  if (!can_share_pixels(c, functions)) return {RowForm::gathered};
+  // Rows that share pixels have no sums of their own, which zero points of the weights need.
+  const bool sums_rows = functions.quads() && (c.has_weight_zeros() || c.shifts_weights());
+  if (!can_share_pixels(c, functions) || sums_rows) return {RowForm::gathered};
   return {RowForm::shared, RowForm::gathered};
 }
 
@@ -148,9 +150,7 @@ RowForm row_form_of(const ConfigText& config) {
 
 std::string contraction_refusal(const Contraction& c, const BlockFunctions& functions) {
   if (c.reals()) return functions.sums_floats() ? "" : fmt::format("{} takes bytes", functions.name);
-  if (functions.multiply(c.has_signed_weights()) == nullptr || (functions.quads() && c.has_weight_zeros()))
-    return fmt::format("{} takes i8 weights whose zero points are 0", functions.name);
-  return {};
+  return functions.sums_floats() ? fmt::format("{} takes bf16", functions.name) : "";
 }
 
 std::optional<Tactic> contraction_tactic(const Node& node, const Contraction& c,

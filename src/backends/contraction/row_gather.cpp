@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace lanner {
 
@@ -58,6 +59,15 @@ void RowGather::gather(const std::byte* x, std::int64_t group, std::int64_t firs
     for (std::int64_t i = 0; i < pixels.count; ++i)
       std::memset(pixels.to + i * row_bytes() + used_bytes(), 0, static_cast<std::size_t>(padding_));
   }
+}
+
+std::int32_t RowGather::byte_sum(const std::byte* row) const {
+  std::int32_t sum = 0;
+  for (std::int64_t run = 0; run < lines_ * runs_; ++run) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(row + run * run_bytes_);
+    sum = std::accumulate(bytes, bytes + run_pixels_ * channels_, sum);
+  }
+  return sum;
 }
 
 void RowGather::gather_pixels(const Pixels& pixels) const {

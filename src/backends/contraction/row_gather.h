@@ -36,6 +36,9 @@ public:
   void gather(const std::byte* x, std::int64_t group, std::int64_t first, std::int64_t last, int zero,
               std::byte* to) const;
 
+  /// The sum of the bytes of a row of quads, without those that make its runs whole steps.
+  std::int32_t byte_sum(const std::byte* row) const;
+
 private:
   bool reads_each_pixel_once() const;
   std::int64_t used_bytes() const { return lines_ * runs_ * run_bytes_; }

@@ -7,7 +7,8 @@ namespace lanner {
 WeightCopy::WeightCopy(const Contraction& c, const BlockFunctions& functions, bool joined)
     : unit_(functions.unit), element_(functions.element), width_(functions.width),
       columns_(c.group_columns()), channels_(c.channels()), taps_(c.conv ? c.window.taps() : 1),
-      groups_(c.groups), by_column_(c.conv || c.transposed) {
+      groups_(c.groups), by_column_(c.conv || c.transposed),
+      shifted_(functions.quads() && c.shifts_weights()) {
   line_ = joined && c.conv ? c.window.kernel[1] : 1;
   run_ = rounded_up(line_ * channels_, unit_);
   depth_ = rounded_up(taps_ / line_ * run_, unit_ * functions.whole_steps);
@@ -21,8 +22,9 @@ std::vector<std::byte> WeightCopy::of(const std::byte* weights) const {
       for (std::int64_t channel = 0; channel < channels_; ++channel) {
         const std::int64_t from =
             by_column_ ? (column * channels_ + channel) * taps_ + tap : channel * columns_ + column;
-        std::memcpy(all.data() + place(column, tap, channel) * element_, weights + from * element_,
-                    static_cast<std::size_t>(element_));
+        std::byte* const to = all.data() + place(column, tap, channel) * element_;
+        std::memcpy(to, weights + from * element_, static_cast<std::size_t>(element_));
+        if (shifted_) *to ^= std::byte{0x80};
       }
   return all;
 }

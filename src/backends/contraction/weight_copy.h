@@ -22,7 +22,7 @@ private:
   std::int64_t place(std::int64_t column, std::int64_t tap, std::int64_t channel) const;
 
   std::int64_t unit_, element_, width_, columns_, channels_, taps_, groups_;
-  bool by_column_;
+  bool by_column_, shifted_; ///< `shifted_`: weights are stored less 128, as i8.
   std::int64_t line_, run_, depth_, panels_;
 };
 

@@ -388,6 +388,36 @@ TEST(Int8Layers, LieWithinLargerValues) {
                  {"cpu/int8_matmul strided"});
 }
 
+/// Weights of any byte and zero point: each set of functions sums exactly, in place, gathered and padded. A
+/// convolution to one pixel, whose result is the same in both orders.
+TEST(Int8Sums, OfWeightsWithZeroPoints) {
+  for (const char* weights : {"u8", "i8"})
+    for (const char* x : {"u8", "i8"})
+      for (const char* node :
+           {"matmul_integer(%x, %w, %z, %v)", "conv_integer(%x, %w, %z, %v) {pads = [1, 1, 0, 0]}"}) {
+        const bool conv = node[0] == 'c';
+        const std::string type = fmt::format("{}{}", weights, conv ? "[70, 5, 3, 3]" : "[64, 70]");
+        const NodeCase c = make_case(
+            fmt::format("graph @g(%x: {0}{1}, %z: {0}[]) -> (%y: i32[*] as \"y\") {{\n"
+                        "  %w: {2} = constant() {{value = random({2}, seed = 3, std = 90.0)}}\n"
+                        "  %v: {3}[70] = constant() {{value = random({3}[70], seed = 5, std = 90.0)}}\n"
+                        "  %y: i32[*] = {4}\n}}",
+                        x, conv ? "[3, 5, 2, 2]" : "[9, 64]", type, weights, node));
+        std::string reason;
+        const auto contraction = contraction_of(Group::of(*c.node), conv, reason);
+        ASSERT_TRUE(contraction) << reason;
+        for (const BlockFunctions* functions : all_int8_functions()) {
+          SCOPED_TRACE(fmt::format("{} {} {} {}", functions->name, x, weights, node));
+          ASSERT_EQ(contraction_refusal(*contraction, *functions), "");
+          ReadyTactic ready = make_ready(
+              c, cpu_backend(),
+              *contraction_tactic(*c.node, *contraction, *functions, conv ? "int8_conv" : "int8_matmul"), {});
+          ready.launch();
+          EXPECT_EQ(std::memcmp(ready.outputs[0].data(), c.results[0].data(), c.results[0].bytes()), 0);
+        }
+      }
+}
+
 TEST(BlockFunctions, OfVnniRunWhereTheProcessorHasIt) {
   const CpuFeatures& cpu = cpu_features();
   if (!cpu.avx_vnni && !cpu.avx512_vnni) GTEST_SKIP() << "this processor has no VNNI";
