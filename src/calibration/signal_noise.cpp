@@ -74,6 +74,12 @@ void SignalNoise::add(const SignalNoise& part) noexcept {
   broken_ += part.broken_;
 }
 
+SignalNoise SignalNoise::with_less_noise(double less) const noexcept {
+  SignalNoise made = *this;
+  made.noise_ = std::max(noise_ - less, 0.);
+  return made;
+}
+
 double SignalNoise::decibels() const {
   if (broken_ > 0) return -infinite;
   if (noise_ == 0) return infinite;

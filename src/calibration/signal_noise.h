@@ -24,6 +24,8 @@ public:
   /// Of the angle between the two as vectors, -1 to 1; 1 where both are zeros, 0 where one is.
   double cosine() const;
   std::uint64_t count() const noexcept { return count_; }
+  /// As if the differences' squares added up to so much less.
+  SignalNoise with_less_noise(double less) const noexcept;
 
 private:
   double signal_ = 0, noise_ = 0; ///< Sums of squares.

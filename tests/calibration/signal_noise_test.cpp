@@ -31,6 +31,13 @@ TEST(SignalNoise, IsTheRatioOfSumsOfSquares) {
   EXPECT_EQ(found.count(), 5u);
 }
 
+TEST(SignalNoise, WithLessNoiseIsThatOfTheRest) {
+  const SignalNoise found = of({3, -4, 0, 0, 0}, {3, -4, 0.5f, 0.5f, 0});
+  EXPECT_DOUBLE_EQ(found.with_less_noise(0.25).decibels(), 20);
+  EXPECT_EQ(found.with_less_noise(0.6).decibels(), infinite);
+  EXPECT_LT(found.with_less_noise(-0.1).decibels(), found.decibels());
+}
+
 TEST(SignalNoise, OfValuesRoundedToSevenBitsAndSignIsThatOfTheStep) {
   // Uniform values from -1 to 1 have a power of 1/3, errors up to half a step s one of s * s / 12.
   std::vector<float> values(100'000);

@@ -77,5 +77,80 @@ TEST(Int8Nodes, WeightsHaveAScaleForEachChannelAndStaySourceWeights) {
   EXPECT_FALSE(recipe_of(*weights.input(1)->producer()).literal());
 }
 
+/// A graph of one node in INT8 with a corrected bias, and what its bias is.
+struct Corrected {
+  std::unique_ptr<Graph> graph;
+  std::vector<Int8Candidate> found;
+
+  Corrected(std::string_view text, const passes::InputMeans& means)
+      : graph(parsed(text)), found(passes::int8_candidates(*graph)) {
+    passes::quantize_nodes(*graph, found, {{"x", StoredScale::of(1, true)}}, {{found.at(0).node, means}});
+    verify(*graph);
+  }
+  const Node& node() const { return *graph->find(found.at(0).node)->producer(); }
+  std::vector<float> numbers(std::size_t input) const {
+    const auto values = node().input(input)->constant()->as<float>();
+    return {values.begin(), values.end()};
+  }
+};
+
+void expect_near(const std::vector<float>& got, const std::vector<float>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-6F) << i;
+}
+
+// Rows of weights have 127 as their largest, so that the others are rounded to whole numbers.
+TEST(Int8Nodes, ACorrectionIsWhatRoundingTakesFromTheMean) {
+  const Corrected made(R"(graph @g(%x: f32[1, 2, 4, 4]) -> (%y) {
+  %w = constant() {weight = "w", value = f32[2, 2, 1, 2](127.0, 3.25, 1.0, -2.25, -127.0, 0.0, 0.4, 0.4)}
+  %b = constant() {weight = "b", value = f32[2](10.0, 20.0)}
+  %y = conv(%x, %w, %b)
+})",
+                       {{2, 4}, {0.5F, 0}});
+  // Lost of the first row: 0.25 and -0.25, of channels with the means 2 and 4; of the second: 0.4 twice.
+  expect_near(made.numbers(2),
+              {10 + 0.25F * 2 - 0.25F * 4 + (127 + 3.25F) * 0.5F, 20 + 2 * 0.4F * 4 - 127 * 0.5F});
+  EXPECT_FALSE(recipe_of(*made.node().input(2)->producer()).literal()); // a refit computes it again
+}
+
+TEST(Int8Nodes, ACorrectionIsTheBiasWhereThereIsNone) {
+  const Corrected made(R"(graph @g(%x: f32[1, 4, 4, 4]) -> (%y) {
+  %w = constant() {value = f32[2, 2, 1, 1](127.0, 3.25, -127.0, 0.5)}
+  %y = conv(%x, %w) {group = 2}
+})",
+                       {{2, 4, 8, 16}, {0, 0, 0, 1}});
+  // Groups read channels of their own.
+  expect_near(made.numbers(2), {0.25F * 4, 0.5F * 16 + 0.5F});
+}
+
+TEST(Int8Nodes, ACorrectionIsAddedBehindAProduct) {
+  const Corrected made(R"(graph @g(%x: f32[3, 2]) -> (%y, %z) {
+  %w = constant() {value = f32[2, 3](127.0, 127.0, 0.25, 3.25, 0.0, 127.0)}
+  %y = matmul(%x, %w)
+  %z = relu(%y)
+})",
+                       {{2, 4}, {0, 1}});
+  EXPECT_EQ(made.node().kind(), "add");
+  EXPECT_EQ(made.node().input(0)->producer()->kind(), "matmul");
+  EXPECT_EQ(made.graph->find("z")->producer()->input(0), made.node().output());
+  expect_near(made.numbers(1), {0.25F * 4 + 3.25F, 0, 0.25F * 2 + 127});
+}
+
+TEST(Int8Nodes, SumsOfWeightsGiveTheSameCorrection) {
+  const auto tensor = [](const std::vector<float>& values, const Shape& shape) {
+    return Tensor::from<float>(values, shape);
+  };
+  const auto bytes = [](const std::vector<std::int8_t>& values, const Shape& shape) {
+    return Tensor::from<std::int8_t>(values, shape);
+  };
+  const passes::InputMeans means{{2, 4, 8, 16}, {0, 0, 0, 1}};
+  const passes::WeightSums grouped(tensor({127, 3.25, -127, 0.5}, {2, 2, 1, 1}),
+                                   bytes({127, 3, -127, 0}, {2, 2, 1, 1}), tensor({1, 1}, {2}), 0, 2);
+  EXPECT_EQ(grouped.correction(means), (std::vector<double>{1, 8.5}));
+  const passes::WeightSums product(tensor({127, 127, 0.25, 3.25, 0, 127}, {2, 3}),
+                                   bytes({127, 127, 0, 3, 0, 127}, {2, 3}), tensor({1, 1, 1}, {3}), 1, 1);
+  EXPECT_EQ(product.correction({{2, 4}, {0, 1}}), (std::vector<double>{4.25, 0, 127.5}));
+}
+
 } // namespace
 } // namespace lanner::test

@@ -107,8 +107,10 @@ std::string agreement_text(const Int8Accuracy& accuracy) {
 std::string nodes_text(const Json& decisions) {
   if (decisions.is_null()) return "the model is quantised by its own nodes\n";
   const Json& nodes = decisions["nodes"];
-  std::string text = fmt::format("{} of {} convolutions and products are in INT8\n",
-                                 decisions["int8_nodes"].get<std::size_t>(), nodes.size());
+  const auto corrected = decisions.value("bias_corrected_nodes", std::size_t{0}); // absent in older plans
+  std::string text = fmt::format("{} of {} convolutions and products are in INT8{}\n",
+                                 decisions["int8_nodes"].get<std::size_t>(), nodes.size(),
+                                 corrected > 0 ? fmt::format(", {} with corrected biases", corrected) : "");
   Table table({"stays in FP32", "signal to noise", "why"});
   bool any = false;
   for (const Json& node : nodes) {

@@ -14,10 +14,12 @@
 #include "base/check.h"
 #include "builder/int8/batches.h"
 #include "builder/int8/graph_run.h"
+#include "builder/int8/int8_report.h"
 #include "builder/int8/int8_trials.h"
+#include "builder/int8/node_noise.h"
+#include "builder/int8/output_noise.h"
 #include "calibration/histogram.h"
 #include "calibration/ranges.h"
-#include "calibration/signal_noise.h"
 #include "calibration/thresholds.h"
 #include "passes/int8/int8_nodes.h"
 #include "program/lowered/precision.h"
@@ -31,49 +33,6 @@ constexpr std::string_view table_key = "lanner.calibration", report_key = "lanne
                            histograms_key = "lanner.histograms";
 using passes::Int8Candidate;
 using passes::StoredScale;
-
-/// What happened to one candidate.
-struct Verdict {
-  bool int8 = true;
-  double snr = std::numeric_limits<double>::quiet_NaN(); ///< In dB; NaN: not measured.
-  std::string why;                                       ///< Why it stays in FP32.
-};
-
-/// Noise of an output of the network. That of a classifier, one short row for each input, counts without the
-/// mean over the inputs: what all inputs have in common decides nothing.
-class OutputNoise {
-public:
-  /// A batch whose values decide the output's shape, which differs then, is left out.
-  void add(const Tensor& reference, const Tensor& quantised) {
-    constexpr std::size_t longest_row = 4096;
-    if (reference.shape() != quantised.shape()) {
-      ++left_out_;
-      return;
-    }
-    const std::span<const float> expected = reference.as<float>(), got = quantised.as<float>();
-    all_.add(expected, got);
-    const std::int64_t rows = reference.rank() == 2 ? reference.shape()[0] : 0;
-    if (rows == 0) return;
-    const auto width = static_cast<std::size_t>(reference.shape()[1]);
-    if (rows_.inputs() == 0) width_ = width;
-    in_rows_ = in_rows_ && width <= longest_row && width == width_;
-    if (!in_rows_) return;
-    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row)
-      rows_.add_input(expected.subspan(row * width, width), got.subspan(row * width, width));
-  }
-  double decibels() const {
-    constexpr std::size_t fewest = 8; // the mean of fewer inputs is mostly the inputs themselves
-    return in_rows_ && rows_.inputs() >= fewest ? rows_.together().decibels() : all_.decibels();
-  }
-  std::size_t left_out() const { return left_out_; }
-
-private:
-  SignalNoise all_;
-  CentredSignalNoise rows_;
-  std::size_t width_ = 0;    ///< Of the first row.
-  bool in_rows_ = true;      ///< Whether all batches have short rows of that width.
-  std::size_t left_out_ = 0; ///< Batches.
-};
 
 /// Those that pins leave INT8 for.
 std::vector<Int8Candidate> allowed_candidates(const Graph& graph, const Target& target) {
@@ -136,8 +95,8 @@ public:
   }
 
   /// Judges each candidate alone; needs data.
-  std::map<std::string, Verdict> verdicts(const CalibrationTable& table) {
-    std::map<std::string, Verdict> result;
+  std::map<std::string, NodeVerdict> verdicts(const CalibrationTable& table) {
+    std::map<std::string, NodeVerdict> result;
     for (const Int8Candidate& candidate : candidates_) result[candidate.node];
     if (!calibration_.data) return result;
     const std::map<std::string, std::vector<double>> given = [&] {
@@ -145,15 +104,17 @@ public:
       for (const auto& [value, range] : table.ranges) thresholds[value] = {range.threshold};
       return thresholds;
     }();
-    if (ratios_.empty())
-      for (const auto& [node, list] : node_ratios(given, negative_in(table))) ratios_[node] = list.front();
+    if (measured_.empty())
+      for (auto& [node, list] : exactness_of_nodes(given, negative_in(table)))
+        measured_[node] = std::move(list.front());
     for (auto& [node, verdict] : result) {
-      const auto found = ratios_.find(node);
-      if (found == ratios_.end()) {
+      const auto found = measured_.find(node);
+      if (found == measured_.end()) {
         verdict = {false, verdict.snr, "its weights cannot be quantised"};
         continue;
       }
-      verdict.snr = found->second;
+      const NodeExactness& exactness = found->second;
+      verdict = {true, exactness.snr(), {}, exactness.gains(), exactness.plain};
       if (verdict.snr < calibration_.least_snr)
         verdict = {false, verdict.snr, fmt::format("below {} dB", calibration_.least_snr)};
     }
@@ -162,13 +123,13 @@ public:
 
   /// Takes the fewest of the worst nodes out with which the network's outputs reach the bound. Returns their
   /// ratio, NaN without data.
-  double settle_network(const CalibrationTable& table, std::map<std::string, Verdict>& verdicts) {
+  double settle_network(const CalibrationTable& table, std::map<std::string, NodeVerdict>& verdicts) {
     if (!calibration_.data) return std::numeric_limits<double>::quiet_NaN();
     const double whole = network_ratio(table, verdicts);
     if (!(whole < calibration_.least_snr)) return whole;
     const std::vector<std::pair<double, std::string>> worst = worst_first(verdicts);
     const auto without = [&](std::size_t count) {
-      std::map<std::string, Verdict> tried = verdicts;
+      std::map<std::string, NodeVerdict> tried = verdicts;
       for (std::size_t i = 0; i < count; ++i)
         tried[worst[i].second] = {false, worst[i].first,
                                   fmt::format("the network's outputs have {:.1f} dB with all nodes", whole)};
@@ -201,17 +162,26 @@ public:
     return result;
   }
 
-  std::vector<Int8Candidate> chosen(const std::map<std::string, Verdict>& verdicts) const {
+  std::vector<Int8Candidate> chosen(const std::map<std::string, NodeVerdict>& verdicts) const {
     std::vector<Int8Candidate> result;
     std::ranges::copy_if(candidates_, std::back_inserter(result),
                          [&](const Int8Candidate& candidate) { return verdicts.at(candidate.node).int8; });
     return result;
   }
 
+  /// The nodes in INT8 whose biases are corrected, and the means for it.
+  std::map<std::string, passes::InputMeans>
+  corrections(const std::map<std::string, NodeVerdict>& verdicts) const {
+    std::map<std::string, passes::InputMeans> result;
+    for (const auto& [node, verdict] : verdicts)
+      if (verdict.int8 && verdict.corrected) result[node] = measured_.at(node).means;
+    return result;
+  }
+
 private:
   /// The nodes in INT8, least exact first.
   static std::vector<std::pair<double, std::string>>
-  worst_first(const std::map<std::string, Verdict>& verdicts) {
+  worst_first(const std::map<std::string, NodeVerdict>& verdicts) {
     std::vector<std::pair<double, std::string>> nodes;
     for (const auto& [node, verdict] : verdicts)
       if (verdict.int8) nodes.emplace_back(verdict.snr, node);
@@ -325,16 +295,16 @@ private:
       }
       for (const ThresholdCandidate& one : tried.at(value)) thresholds[value].push_back(one.threshold);
     }
-    const auto ratios = node_ratios(thresholds, negative);
+    const auto measured = exactness_of_nodes(thresholds, negative);
     std::map<std::string, std::size_t> taken;
     for (auto& [value, range] : ranges) {
       double best = -std::numeric_limits<double>::infinity();
       for (std::size_t k = 0; k < tried.at(value).size(); ++k) {
         double worst = std::numeric_limits<double>::infinity();
         for (const Int8Candidate& candidate : candidates_)
-          if (const auto found = ratios.find(candidate.node);
-              candidate.input == value && found != ratios.end())
-            worst = std::min(worst, found->second[std::min(k, found->second.size() - 1)]);
+          if (const auto found = measured.find(candidate.node);
+              candidate.input == value && found != measured.end())
+            worst = std::min(worst, found->second[std::min(k, found->second.size() - 1)].snr());
         constexpr double rounding = 1e-6; // The order of the batches must not decide between equal ones.
         if (!(worst > best + rounding)) continue;
         best = worst;
@@ -344,40 +314,59 @@ private:
       }
     }
     for (const Int8Candidate& candidate : candidates_)
-      if (const auto found = ratios.find(candidate.node); found != ratios.end())
-        ratios_[candidate.node] = found->second[std::min(taken[candidate.input], found->second.size() - 1)];
+      if (const auto found = measured.find(candidate.node); found != measured.end())
+        measured_[candidate.node] = found->second[std::min(taken[candidate.input], found->second.size() - 1)];
   }
 
-  /// The signal-to-noise ratio of each candidate, with each of its value's thresholds.
-  std::map<std::string, std::vector<double>>
-  node_ratios(const std::map<std::string, std::vector<double>>& thresholds,
-              const std::map<std::string, bool>& negative) {
+  /// How exact each candidate is with each of its value's thresholds.
+  std::map<std::string, std::vector<NodeExactness>>
+  exactness_of_nodes(const std::map<std::string, std::vector<double>>& thresholds,
+                     const std::map<std::string, bool>& negative) {
     Int8Trials trials(graph_, candidates_, negative, options_, target_);
     std::size_t rounds = 1;
     for (const auto& [value, list] : thresholds) rounds = std::max(rounds, list.size());
-    std::map<std::string, std::vector<SignalNoise>> sums;
+    std::map<std::string, std::vector<NodeNoise>> sums;
     each_batch("calibrate: nodes", [&](const auto& batch) {
       const GraphRun::Results results = fp32().run(batch, options_.control);
       for (std::size_t k = 0; k < rounds; ++k) {
         std::map<std::string, double> now;
         for (const auto& [value, list] : thresholds) now[value] = list[std::min(k, list.size() - 1)];
-        for (const auto& [node, tensor] : trials.run(results.values, now, options_.control)) {
-          std::vector<SignalNoise>& of_node = sums[node];
-          of_node.resize(rounds);
-          of_node[k].add(results.values.at(node).template as<float>(), tensor.template as<float>());
-        }
+        add_noise(results, trials.run(results.values, now, options_.control), k, rounds, sums);
       }
     });
-    std::map<std::string, std::vector<double>> ratios;
+    std::map<std::string, std::vector<NodeExactness>> exactness;
     for (const auto& [node, list] : sums)
-      for (const SignalNoise& sum : list) ratios[node].push_back(sum.decibels());
-    return ratios;
+      for (const NodeNoise& noise : list) exactness[node].push_back(noise.exactness(*trials.weights(node)));
+    return exactness;
+  }
+
+  /// Adds the results of a batch with the `k`-th thresholds.
+  void add_noise(const GraphRun::Results& exact, const Int8Trials::Results& rounded, std::size_t k,
+                 std::size_t rounds, std::map<std::string, std::vector<NodeNoise>>& sums) const {
+    for (const Int8Candidate& candidate : candidates_) {
+      const auto found = rounded.nodes.find(candidate.node);
+      if (found == rounded.nodes.end()) continue;
+      std::vector<NodeNoise>& of_node = sums[candidate.node];
+      of_node.resize(rounds);
+      const auto axis = [&](const Tensor& tensor) {
+        return static_cast<std::size_t>(candidate.channel_axis(static_cast<std::int64_t>(tensor.rank())));
+      };
+      of_node[k].add(exact.values.at(candidate.node), found->second, axis(found->second));
+      const std::string means = Int8Trials::mean_name(candidate);
+      const auto mean = rounded.exact_means.find(means);
+      if (mean == rounded.exact_means.end()) continue;
+      const Tensor& x = exact.values.at(candidate.input);
+      const std::int64_t channels = x.shape()[axis(x)];
+      if (x.shape().elements() > 0)
+        of_node[k].add_means(mean->second, rounded.rounded_means.at(means),
+                             static_cast<double>(x.shape().elements() / channels));
+    }
   }
 
   /// The least ratio of the network's outputs, all chosen nodes quantised.
-  double network_ratio(const CalibrationTable& table, const std::map<std::string, Verdict>& verdicts) {
+  double network_ratio(const CalibrationTable& table, const std::map<std::string, NodeVerdict>& verdicts) {
     const std::unique_ptr<Graph> quantized = graph_.clone();
-    passes::quantize_nodes(*quantized, chosen(verdicts), scales(table));
+    passes::quantize_nodes(*quantized, chosen(verdicts), scales(table), corrections(verdicts));
     GraphRun run(*quantized, {}, options_, target_);
     std::map<std::string, OutputNoise> sums;
     each_batch("calibrate: network", [&](const auto& batch) {
@@ -408,37 +397,8 @@ private:
   std::unique_ptr<GraphRun> fp32_; ///< Once it is needed.
   std::set<std::string> told_;     ///< Outputs that a line about their sizes was logged for.
   std::map<std::string, Json> drawn_;
-  std::map<std::string, double> ratios_; ///< Of the candidates with the thresholds chosen; empty: not known.
+  std::map<std::string, NodeExactness> measured_; ///< With the thresholds chosen; empty: not known.
 };
-
-Json report_of(const std::map<std::string, Verdict>& verdicts, double network_snr) {
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-  Json nodes = Json::array();
-  std::size_t int8 = 0;
-  for (const auto& [node, verdict] : verdicts) {
-    int8 += verdict.int8 ? 1 : 0;
-    Json one{{"node", node}, {"int8", verdict.int8}, {"snr_db", number(verdict.snr)}};
-    if (!verdict.why.empty()) one["why"] = verdict.why;
-    nodes.push_back(std::move(one));
-  }
-  return {{"int8_nodes", int8}, {"outputs_snr_db", number(network_snr)}, {"nodes", std::move(nodes)}};
-}
-
-void tell(const std::string& model, const std::map<std::string, Verdict>& verdicts, double network_snr,
-          bool guarded) {
-  std::size_t int8 = 0;
-  for (const auto& [node, verdict] : verdicts) {
-    int8 += verdict.int8 ? 1 : 0;
-    if (!verdict.int8)
-      log_message(LogLevel::info,
-                  fmt::format("{}: %{} stays in FP32: {:.1f} dB, {}", model, node, verdict.snr, verdict.why));
-  }
-  log_message(
-      guarded ? LogLevel::info : LogLevel::warning,
-      fmt::format("{}: {} of {} convolutions and products are in INT8{}", model, int8, verdicts.size(),
-                  guarded ? fmt::format("; the outputs' signal-to-noise ratio is {:.1f} dB", network_snr)
-                          : "; not guarded, as no calibration data was given"));
-}
 
 } // namespace
 
@@ -453,10 +413,10 @@ void to_int8(Graph& graph, const BuildOptions& options, const Target& target) {
         "precision int8: the model has no convolution or product of reals with constant weights; leave int8 "
         "out");
   const CalibrationTable table = choice.ranges();
-  std::map<std::string, Verdict> verdicts = choice.verdicts(table);
+  std::map<std::string, NodeVerdict> verdicts = choice.verdicts(table);
   const double network_snr = choice.settle_network(table, verdicts);
-  const std::vector<std::string> done =
-      passes::quantize_nodes(graph, choice.chosen(verdicts), choice.scales(table));
+  const std::vector<std::string> done = passes::quantize_nodes(
+      graph, choice.chosen(verdicts), choice.scales(table), choice.corrections(verdicts));
   for (auto& [node, verdict] : verdicts)
     if (verdict.int8 && std::ranges::find(done, node) == done.end())
       verdict = {false, verdict.snr, "its weights cannot be quantised"};

@@ -178,7 +178,8 @@ Value* quantized_weights(Node& before, Value* weights, std::int64_t axis) {
 }
 
 std::vector<std::string> quantize_nodes(Graph& graph, const std::vector<Int8Candidate>& chosen,
-                                        const std::map<std::string, StoredScale>& scales) {
+                                        const std::map<std::string, StoredScale>& scales,
+                                        const std::map<std::string, InputMeans>& corrected) {
   std::vector<std::string> done;
   std::vector<Value*> values;
   std::set<const Node*> nodes;
@@ -186,7 +187,10 @@ std::vector<std::string> quantize_nodes(Graph& graph, const std::vector<Int8Cand
     Node& node = *graph.find(candidate.node)->producer();
     Value* const weights = quantized_weights(node, node.input(1), candidate.weight_axis);
     if (!weights) continue;
+    Value* const exact = node.input(1);
     node.set_input(1, weights);
+    if (const auto means = corrected.find(candidate.node); means != corrected.end())
+      correct_bias(node, exact, *weights->producer(), candidate.weight_axis, means->second);
     if (std::ranges::find(values, node.input(0)) == values.end()) values.push_back(node.input(0));
     nodes.insert(&node);
     done.push_back(candidate.node);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "passes/int8/bias_correction.h"
 
 namespace lanner::passes {
 
@@ -14,6 +15,9 @@ struct Int8Candidate {
   std::string node;             ///< Name of its result.
   std::string input;            ///< Name of the value that it reads.
   std::int64_t weight_axis = 0; ///< Of the weights: has an index for each channel of the result.
+
+  /// Axis of the channels of what it reads, and of its result, of so many dims: 1 of a convolution.
+  std::int64_t channel_axis(std::int64_t rank) const { return weight_axis == 0 ? 1 : rank - 1; }
 };
 
 /// In the order in which they run; of the graph's body only.
@@ -42,8 +46,10 @@ Value* rounded_by(Graph& graph, Value& value, Value& scale, bool has_negative);
 /// Makes these candidates read their operands quantised, by quantize_linear and dequantize_linear. `scales`:
 /// of each value that they read. Other elementwise readers of such a value read the quantised one too, so
 /// that the value need not be stored twice. Nodes whose weights cannot be quantised stay as they are; the
-/// names of the others are returned.
+/// names of the others are returned. `corrected`: nodes whose biases are corrected, by name, and the means of
+/// what they read.
 std::vector<std::string> quantize_nodes(Graph& graph, const std::vector<Int8Candidate>& chosen,
-                                        const std::map<std::string, StoredScale>& scales);
+                                        const std::map<std::string, StoredScale>& scales,
+                                        const std::map<std::string, InputMeans>& corrected = {});
 
 } // namespace lanner::passes
