@@ -111,6 +111,8 @@ std::string nodes_text(const Json& decisions) {
   std::string text = fmt::format("{} of {} convolutions and products are in INT8{}\n",
                                  decisions["int8_nodes"].get<std::size_t>(), nodes.size(),
                                  corrected > 0 ? fmt::format(", {} with corrected biases", corrected) : "");
+  if (const auto equalised = decisions.value("equalised_nodes", std::size_t{0}); equalised > 0)
+    text += fmt::format("{} read equalised channels\n", equalised);
   Table table({"stays in FP32", "signal to noise", "why"});
   bool any = false;
   for (const Json& node : nodes) {

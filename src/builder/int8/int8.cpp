@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,17 +13,16 @@
 #include <lanner/log.h>
 
 #include "base/check.h"
-#include "builder/int8/batches.h"
 #include "builder/int8/graph_run.h"
+#include "builder/int8/int8_inputs.h"
 #include "builder/int8/int8_report.h"
 #include "builder/int8/int8_trials.h"
 #include "builder/int8/node_noise.h"
 #include "builder/int8/output_noise.h"
 #include "calibration/histogram.h"
-#include "calibration/ranges.h"
 #include "calibration/thresholds.h"
+#include "passes/int8/equalisation.h"
 #include "passes/int8/int8_nodes.h"
-#include "program/lowered/precision.h"
 
 namespace lanner {
 namespace {
@@ -33,38 +33,6 @@ constexpr std::string_view table_key = "lanner.calibration", report_key = "lanne
                            histograms_key = "lanner.histograms";
 using passes::Int8Candidate;
 using passes::StoredScale;
-
-/// Those that pins leave INT8 for.
-std::vector<Int8Candidate> allowed_candidates(const Graph& graph, const Target& target) {
-  std::vector<Int8Candidate> candidates = passes::int8_candidates(graph);
-  std::erase_if(candidates, [&](const Int8Candidate& candidate) {
-    const Node* const node = graph.find(candidate.node)->producer();
-    const auto own = target_for({&node, 1}, target);
-    return !own || !own->precision.types.contains(DType::i8);
-  });
-  return candidates;
-}
-
-/// Values that candidates read, each once.
-std::vector<std::string> values_read(const std::vector<Int8Candidate>& candidates) {
-  std::vector<std::string> values;
-  std::set<std::string> seen;
-  for (const Int8Candidate& candidate : candidates)
-    if (seen.insert(candidate.input).second) values.push_back(candidate.input);
-  return values;
-}
-
-/// The calibration with the contents of its files, the user's ranges in its table.
-Calibration settled(Calibration calibration, const Graph& graph, const Limits& limits) {
-  check(!calibration.data || calibration.data_file.empty(), ErrorCode::invalid_argument,
-        "calibration: data and a data file are given; give one of them");
-  check(calibration.table.empty() || calibration.table_file.empty(), ErrorCode::invalid_argument,
-        "calibration: a table and a table file are given; give one of them");
-  if (!calibration.data_file.empty()) calibration.data = batches_of(calibration.data_file, graph, limits);
-  if (!calibration.table_file.empty()) calibration.table = CalibrationTable::load(calibration.table_file);
-  calibration.table = merged({calibration.ranges}, calibration.table);
-  return calibration;
-}
 
 /// Chooses ranges and nodes for one graph.
 class Int8Choice {
@@ -176,6 +144,34 @@ public:
     for (const auto& [node, verdict] : verdicts)
       if (verdict.int8 && verdict.corrected) result[node] = measured_.at(node).means;
     return result;
+  }
+
+  /// Divisors of the channels that a candidate reads, by candidate, where channels can be equalised and no
+  /// range was given for what they are of. Needs data.
+  std::map<std::string, std::vector<double>> channel_scales() {
+    std::vector<Int8Candidate> found = passes::equalisable(graph_, candidates_);
+    std::erase_if(found, [&](const Int8Candidate& one) {
+      return calibration_.table.ranges.contains(one.input) || !measured_.contains(one.node);
+    });
+    std::map<std::string, std::vector<double>> result;
+    if (found.empty()) return result;
+    std::map<std::string, std::vector<float>> largest;
+    each_batch("calibrate: channels", [&](const auto& batch) {
+      const GraphRun::Results results = fp32().run(batch, options_.control);
+      for (const Int8Candidate& one : found) {
+        const Tensor& values = results.values.at(one.input);
+        add_largest(values, one.channel_axis(static_cast<std::int64_t>(values.rank())), largest[one.node]);
+      }
+    });
+    for (const Int8Candidate& one : found) {
+      std::vector<double> scales = passes::channel_scales(graph_, one, largest.at(one.node));
+      if (std::ranges::any_of(scales, [](double scale) { return scale != 1; }))
+        result.emplace(one.node, std::move(scales));
+    }
+    return result;
+  }
+  const Int8Candidate& candidate(const std::string& node) const {
+    return *std::ranges::find(candidates_, node, &Int8Candidate::node);
   }
 
 private:
@@ -400,6 +396,54 @@ private:
   std::map<std::string, NodeExactness> measured_; ///< With the thresholds chosen; empty: not known.
 };
 
+/// All that is decided of a graph.
+struct Decisions {
+  CalibrationTable table;
+  std::map<std::string, NodeVerdict> verdicts;
+  double network_snr = 0;
+  std::vector<Int8Candidate> chosen;
+  std::map<std::string, StoredScale> stored;
+  std::map<std::string, passes::InputMeans> corrections;
+
+  std::int64_t int8_nodes() const { return static_cast<std::int64_t>(chosen.size()); }
+};
+
+Decisions decide(Int8Choice& choice) {
+  Decisions made;
+  made.table = choice.ranges();
+  made.verdicts = choice.verdicts(made.table);
+  made.network_snr = choice.settle_network(made.table, made.verdicts);
+  made.chosen = choice.chosen(made.verdicts);
+  made.stored = choice.scales(made.table);
+  made.corrections = choice.corrections(made.verdicts);
+  return made;
+}
+
+struct Equalised {
+  Decisions decisions;
+  std::map<std::string, std::vector<double>> scales;
+};
+
+/// Decisions of the equalised graph, where its outputs are more exact by as much as another calibration is
+/// worth, and no more nodes stay in FP32.
+std::optional<Equalised> equalised_decisions(Int8Choice& choice, const Graph& graph,
+                                             const BuildOptions& options, const Target& target,
+                                             const Decisions& plain) {
+  constexpr double least_gain = 0.25; // dB
+  if (!choice.guarded() || plain.chosen.empty()) return std::nullopt;
+  Equalised made{{}, choice.channel_scales()};
+  const std::unique_ptr<Graph> copy = graph.clone();
+  std::erase_if(made.scales, [&](const auto& one) {
+    return !passes::equalise(*copy, choice.candidate(one.first), one.second);
+  });
+  if (made.scales.empty()) return std::nullopt;
+  Int8Choice other(*copy, options, target);
+  made.decisions = decide(other);
+  const bool gains = made.decisions.network_snr > plain.network_snr + least_gain &&
+                     made.decisions.int8_nodes() >= plain.int8_nodes();
+  return gains ? std::optional(std::move(made)) : std::nullopt;
+}
+
 } // namespace
 
 CalibrationTable int8_ranges(const Graph& graph, const BuildOptions& options, const Target& target) {
@@ -408,23 +452,31 @@ CalibrationTable int8_ranges(const Graph& graph, const BuildOptions& options, co
 
 void to_int8(Graph& graph, const BuildOptions& options, const Target& target) {
   if (!target.precision.allows(DType::i8) || passes::is_quantized(graph)) return;
-  Int8Choice choice(graph, options, target);
+  const std::unique_ptr<Graph> given = graph.clone(); // the choice reads it while `graph` changes
+  Int8Choice choice(*given, options, target);
   check(!choice.candidates().empty(), ErrorCode::unsupported,
         "precision int8: the model has no convolution or product of reals with constant weights; leave int8 "
         "out");
-  const CalibrationTable table = choice.ranges();
-  std::map<std::string, NodeVerdict> verdicts = choice.verdicts(table);
-  const double network_snr = choice.settle_network(table, verdicts);
-  const std::vector<std::string> done = passes::quantize_nodes(
-      graph, choice.chosen(verdicts), choice.scales(table), choice.corrections(verdicts));
-  for (auto& [node, verdict] : verdicts)
-    if (verdict.int8 && std::ranges::find(done, node) == done.end())
-      verdict = {false, verdict.snr, "its weights cannot be quantised"};
-  graph.metadata[std::string(table_key)] = table.to_string();
+  Decisions found = decide(choice);
+  Int8Report report;
+  graph.metadata[std::string(table_key)] = found.table.to_string();
   if (!choice.histograms().empty())
     graph.metadata[std::string(histograms_key)] = Json(choice.histograms()).dump();
-  graph.metadata[std::string(report_key)] = report_of(verdicts, network_snr).dump();
-  tell(graph.name, verdicts, network_snr, choice.guarded());
+  if (auto equalised = equalised_decisions(choice, *given, options, target, found)) {
+    report.plain_network_snr = found.network_snr;
+    for (const auto& [node, scales] : equalised->scales)
+      if (passes::equalise(graph, choice.candidate(node), scales)) report.equalised.insert(node);
+    found = std::move(equalised->decisions);
+  }
+  const std::vector<std::string> done =
+      passes::quantize_nodes(graph, found.chosen, found.stored, found.corrections);
+  for (auto& [node, verdict] : found.verdicts)
+    if (verdict.int8 && std::ranges::find(done, node) == done.end())
+      verdict = {false, verdict.snr, "its weights cannot be quantised"};
+  report.verdicts = std::move(found.verdicts);
+  report.network_snr = found.network_snr;
+  graph.metadata[std::string(report_key)] = report.json().dump();
+  report.tell(graph.name, choice.guarded());
 }
 
 } // namespace lanner

@@ -19,7 +19,7 @@ std::size_t corrected_in(const std::map<std::string, NodeVerdict>& verdicts) {
 
 } // namespace
 
-Json report_of(const std::map<std::string, NodeVerdict>& verdicts, double network_snr) {
+Json Int8Report::json() const {
   const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
   Json nodes = Json::array();
   std::size_t int8 = 0;
@@ -31,16 +31,19 @@ Json report_of(const std::map<std::string, NodeVerdict>& verdicts, double networ
       one["bias_corrected"] = true;
       one["uncorrected_snr_db"] = number(verdict.plain_snr);
     }
+    if (equalised.contains(node)) one["equalised"] = true;
     nodes.push_back(std::move(one));
   }
-  return {{"int8_nodes", int8},
-          {"bias_corrected_nodes", corrected_in(verdicts)},
-          {"outputs_snr_db", number(network_snr)},
-          {"nodes", std::move(nodes)}};
+  Json all{{"int8_nodes", int8},
+           {"bias_corrected_nodes", corrected_in(verdicts)},
+           {"equalised_nodes", equalised.size()},
+           {"outputs_snr_db", number(network_snr)}};
+  if (!equalised.empty()) all["unequalised_outputs_snr_db"] = number(plain_network_snr);
+  all["nodes"] = std::move(nodes);
+  return all;
 }
 
-void tell(const std::string& model, const std::map<std::string, NodeVerdict>& verdicts, double network_snr,
-          bool guarded) {
+void Int8Report::tell(const std::string& model, bool guarded) const {
   std::size_t int8 = 0;
   for (const auto& [node, verdict] : verdicts) {
     int8 += verdict.int8 ? 1 : 0;
@@ -51,9 +54,9 @@ void tell(const std::string& model, const std::map<std::string, NodeVerdict>& ve
   log_message(guarded ? LogLevel::info : LogLevel::warning,
               fmt::format("{}: {} of {} convolutions and products are in INT8{}", model, int8,
                           verdicts.size(),
-                          guarded ? fmt::format(", {} with corrected biases; the outputs' signal-to-noise "
-                                                "ratio is {:.1f} dB",
-                                                corrected_in(verdicts), network_snr)
+                          guarded ? fmt::format(", {} with corrected biases, {} of equalised channels; the "
+                                                "outputs' signal-to-noise ratio is {:.1f} dB",
+                                                corrected_in(verdicts), equalised.size(), network_snr)
                                   : "; not guarded, as no calibration data was given"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -18,11 +19,17 @@ struct NodeVerdict {
   double plain_snr = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// The metadata `lanner.int8`.
-nlohmann::ordered_json report_of(const std::map<std::string, NodeVerdict>& verdicts, double network_snr);
+/// Of a network.
+struct Int8Report {
+  std::map<std::string, NodeVerdict> verdicts; ///< By node.
+  double network_snr = 0;                      ///< Of the outputs.
+  std::set<std::string> equalised;             ///< Nodes that read equalised channels.
+  double plain_network_snr = 0;                ///< Of the outputs without that.
 
-/// Logs the same; `guarded`: there were data.
-void tell(const std::string& model, const std::map<std::string, NodeVerdict>& verdicts, double network_snr,
-          bool guarded);
+  /// The metadata `lanner.int8`.
+  nlohmann::ordered_json json() const;
+  /// Logs the same; `guarded`: there were data.
+  void tell(const std::string& model, bool guarded) const;
+};
 
 } // namespace lanner

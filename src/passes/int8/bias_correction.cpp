@@ -5,21 +5,6 @@
 namespace lanner::passes {
 namespace {
 
-/// Means of each weight's channel, in a shape that weights of `rank` dims multiply with.
-Tensor spread(std::span<const float> means, const Shape& weights, std::int64_t axis, std::int64_t groups) {
-  if (axis != 0) return Tensor::from<float>(means, {weights[0], 1});
-  const std::int64_t outputs = groups > 1 ? weights[0] : 1, inputs = weights[1];
-  std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(outputs * inputs));
-  for (std::int64_t o = 0; o < outputs; ++o)
-    for (std::int64_t i = 0; i < inputs; ++i)
-      values.push_back(means[static_cast<std::size_t>(o * groups / outputs * inputs + i)]);
-  std::vector<std::int64_t> dims(weights.rank(), 1);
-  dims[0] = outputs;
-  dims[1] = inputs;
-  return Tensor::from<float>(values, Shape{std::span<const std::int64_t>(dims)});
-}
-
 Tensor other_axes(std::size_t rank, std::int64_t axis) {
   std::vector<std::int64_t> others;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(rank); ++i)
@@ -39,9 +24,10 @@ Value* computed(ConstantMath& math, Node& node, Value* weights, const Node& roun
   Graph& graph = node.region()->graph();
   const Shape shape = weights->type.shape();
   const std::int64_t groups = axis == 0 ? node.attributes.integer("group", 1) : 1;
-  Value* const helpers[] = {graph.constant(spread(means.rounded, shape, axis, groups), "mean", &node),
-                            graph.constant(spread(means.lost, shape, axis, groups), "lost", &node),
-                            graph.constant(other_axes(shape.rank(), axis), "axes", &node)};
+  Value* const helpers[] = {
+      graph.constant(by_weight_channel(means.rounded, shape, axis, groups), "mean", &node),
+      graph.constant(by_weight_channel(means.lost, shape, axis, groups), "lost", &node),
+      graph.constant(other_axes(shape.rank(), axis), "axes", &node)};
   Value* const stored =
       math.apply("dequantize_linear", {rounded.input(0), rounded.input(1)}, rounded.attributes);
   Value* const of_weights = math.apply("mul", {math.apply("sub", {weights, stored}), helpers[0]});
@@ -68,6 +54,21 @@ void add_behind(Node& product, Value* correction) {
 }
 
 } // namespace
+
+Tensor by_weight_channel(std::span<const float> numbers, const Shape& weights, std::int64_t axis,
+                         std::int64_t groups) {
+  if (axis != 0) return Tensor::from<float>(numbers, {weights[0], 1});
+  const std::int64_t outputs = groups > 1 ? weights[0] : 1, inputs = weights[1];
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(outputs * inputs));
+  for (std::int64_t o = 0; o < outputs; ++o)
+    for (std::int64_t i = 0; i < inputs; ++i)
+      values.push_back(numbers[static_cast<std::size_t>(o * groups / outputs * inputs + i)]);
+  std::vector<std::int64_t> dims(weights.rank(), 1);
+  dims[0] = outputs;
+  dims[1] = inputs;
+  return Tensor::from<float>(values, Shape{std::span<const std::int64_t>(dims)});
+}
 
 Value* channel_means(Graph& graph, Value& value, std::int64_t axis) {
   Value* const axes = graph.constant(other_axes(value.type.rank(), axis), "axes");

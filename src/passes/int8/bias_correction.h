@@ -21,6 +21,11 @@ struct InputMeans {
 /// The means of a value of the run for each index of an axis. At the end of the graph.
 Value* channel_means(Graph& graph, Value& value, std::int64_t axis);
 
+/// A number for each channel that a node reads, for each weight, in a shape that weights multiply with.
+/// `axis`: as Int8Candidate::weight_axis; `groups`: of a convolution.
+Tensor by_weight_channel(std::span<const float> numbers, const Shape& weights, std::int64_t axis,
+                         std::int64_t groups);
+
 /// Weights of a candidate, added up over the taps of a window.
 class WeightSums {
 public:

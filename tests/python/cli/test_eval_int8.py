@@ -27,7 +27,7 @@ def test_int8_is_measured_beside_fp32(int8_case):
     text = succeed("eval", *arguments, "--precision", "int8", "--calibrate", folder / "samples")
     assert "INT8 beside FP32" in text
     assert "the same answer as FP32 for 5 of 5 pictures, 100.0 %" in text
-    assert "1 of 1 convolutions and products are in INT8" in text
+    assert "1 of 1 convolutions and products are in INT8, 1 with corrected biases" in text
     found = json.loads(succeed("eval", *arguments, "--precision", "int8", "--calibrate", folder / "samples", "--json", "-"))
     assert found["metrics"]["top1"] == found["fp32"]["top1"] == pytest.approx(0.8)
     assert found["agreement"]["agreed"] == found["agreement"]["compared"] == 5
