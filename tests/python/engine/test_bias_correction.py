@@ -6,10 +6,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from test_int8 import answers, batches, decibels, int8, write_tensors
 
 import lanner
 from command import succeed
+from int8_builds import answers, batches, decibels, int8, write_tensors
 
 OUTPUTS = 16
 

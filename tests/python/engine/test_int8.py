@@ -9,6 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import lanner
 from command import refuse, succeed
+from int8_builds import answers, batches, decibels, int8, write_tensors
 
 CHANNELS = 24
 
@@ -48,25 +49,9 @@ def samples(count=24, seed=1):
     return values.astype(np.float32)
 
 
-def batches(values, size=8):
-    return [{"x": values[i : i + size]} for i in range(0, len(values), size)]
-
-
-def answers(engine, values):
-    return np.concatenate([np.asarray(engine({"x": each[None]})["y"]) for each in values])
-
-
-def decibels(expected, got):
-    return 10 * np.log10(np.square(expected).sum() / np.square(expected - got).sum())
-
-
 @pytest.fixture(scope="module")
 def model():
     return network()
-
-
-def int8(model, **options):
-    return lanner.build(model, precision="int8", budget=0, **options)
 
 
 @pytest.mark.parametrize("calibrator", ["auto", "entropy", "entropy2", "minmax", "percentile", "legacy"])
@@ -126,17 +111,6 @@ def test_table_serves_other_builds(model, tmp_path):
     with pytest.warns(RuntimeWarning, match="not guarded"):
         by_object = int8(model, calibration=lanner.CalibrationTable.load(tmp_path / "small.calibration"))
     assert np.array_equal(answers(by_object, values), answers(by_table, values))
-
-
-def write_tensors(path, **tensors):
-    """A safetensors file of f32 tensors."""
-    header, data = {}, b""
-    for name, values in tensors.items():
-        raw = np.ascontiguousarray(values, np.float32).tobytes()
-        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
 def test_tensorrt_cache_is_read(model, tmp_path):
