@@ -106,8 +106,9 @@ struct BuildOptions {
   std::vector<std::map<std::string, ShapeRange>> profiles;
   Precision precision; ///< Types that kernels may compute in.
   /// For precision i8: ranges, or data to find them. The plan's metadata `lanner.calibration` is the table
-  /// of the model's ranges, `lanner.int8` what was decided for each node, as JSON. Throws Error{invalid_argument} for
-  /// a model without quantize_linear nodes where neither data nor ranges are given.
+  /// of the model's ranges, `lanner.int8` what was decided for each node, as JSON. Throws
+  /// Error{invalid_argument} for a model without quantize_linear nodes where neither data nor ranges are
+  /// given.
   Calibration calibration;
   /// The most seconds that timing and checking kernels may take; 0: kernels are chosen by estimates, without
   /// timing. Checks of the chosen kernels may take 2 s more. Work that every plan needs
