@@ -2,15 +2,18 @@
 
 Run by a Python with TensorFlow, from tensorflow_networks.py:
 
-    python tensorflow_models.py NAME FOLDER --images 1000
+    python tensorflow_models.py NAME FOLDER --images 1000 --cache PICTURES
 
-writes FOLDER/saved_model, and FOLDER/data.npz: images (u8), labels, logits (TensorFlow's, FP32), calibration images.
+writes FOLDER/saved_model and FOLDER/logits.npy, TensorFlow's answers in FP32. What is there already is not made again.
 Networks that tf.keras.applications lacks are built here from layers, after the papers: ResNet-50 v1.5 (the stride of a block in its 3 x 3
 convolution) and Inception v4 (Szegedy et al. 2016, figures 3 to 9).
+
+Weights are NumPy's of a seed. What follows from pictures is the scale of each layer (settle) and the last layer (fit_last_layer).
 """
 
 import argparse
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -20,12 +23,18 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+import synthetic_images as synthetic  # noqa: E402
 from keras import layers  # noqa: E402
 
-CLASSES = 20
-TRAINING = 20  # Images of each class that the last layer is fitted on.
-CALIBRATION = 48
-BATCH = 16
+CLASSES = synthetic.CLASSES
+TRAINING = 30  # Pictures of each class that the last layer is fitted on.
+SETTLING = 20  # Pictures that scales of layers come from.
+BATCH = 8
+# What a channel's mean is set to, in standard deviations: a trained network's rectifiers let a part pass, not all and not nothing.
+SHIFT = 1.0
+# What the places of a kernel have in common, beside what each has of its own: a trained network's kernels are mostly smooth. With independent
+# places each layer makes noise of a picture's details, and at the end little is left of its class.
+COMMON = 1.0
 
 
 def convolution(x, filters, size, strides=1, padding="same", activation=True):
@@ -126,61 +135,112 @@ NETWORKS = {
 }
 
 
-class Images:
-    """Pictures of classes: a smooth pattern for each class, moved, mixed with another pattern, of other contrast, with noise."""
-
-    def __init__(self, side):
-        self.side = side
-        self.random = np.random.default_rng(1)
-        self.patterns = self.smooth(CLASSES)
-
-    def smooth(self, count):
-        small = self.random.uniform(-1, 1, (count, 6, 6, 3)).astype(np.float32)
-        return tf.image.resize(small, (self.side, self.side), method="bicubic").numpy()
-
-    def make(self, count):
-        labels = np.arange(count) % CLASSES
-        self.random.shuffle(labels)
-        images = np.empty((count, self.side, self.side, 3), np.uint8)
-        for begin in range(0, count, 64):
-            of = labels[begin : begin + 64]
-            other = self.smooth(len(of))
-            for i, label in enumerate(of):
-                moved = np.roll(self.patterns[label], self.random.integers(-self.side // 20, self.side // 20 + 1, 2), (0, 1))
-                mixed = (moved + 0.15 * other[i]) * self.random.uniform(0.7, 1.1) + self.random.normal(0, 0.05, moved.shape)
-                images[begin + i] = np.clip(127.5 * (mixed + self.random.uniform(-0.15, 0.15)) + 127.5, 0, 255)
-        return images, labels
+def draw_weights(model):
+    """Of normal distributions, with the variance of He et al. 2015, a generator for each layer."""
+    for index, layer in enumerate(model.layers):
+        random = np.random.default_rng([0, index])
+        drawn = []
+        for weight in layer.get_weights():
+            if weight.ndim > 1:
+                depthwise = isinstance(layer, layers.DepthwiseConv2D) or (isinstance(layer, layers.SeparableConv2D) and not drawn)
+                fan_in = np.prod(weight.shape[:2] if depthwise else weight.shape[:-1])
+                weight = drawn_kernel(random, weight.shape) * np.float32(np.sqrt(2 / fan_in))
+            drawn.append(weight)
+        layer.set_weights(drawn)
 
 
-def values(images):
-    return images.astype(np.float32) / np.float32(127.5) - 1
+def drawn_kernel(random, shape):
+    """Of variance 1. Places of a convolution's kernel have a part in common."""
+    own = random.standard_normal(shape, np.float32)
+    if len(shape) < 4:
+        return own
+    common = random.standard_normal((1, 1, *shape[2:]), np.float32)
+    return (own + np.float32(COMMON) * common) / np.float32(np.sqrt(1 + COMMON**2))
 
 
-def outputs(model, images):
-    run = tf.function(lambda x: model(x, training=False))
-    return np.concatenate([run(values(images[i : i + BATCH])).numpy() for i in range(0, len(images), BATCH)])
+def settle(model, images):
+    """Gives activations the scale of a trained network's, layer by layer: a deep network of random weights would lose the classes. Normalising
+    layers take the mean and variance of these pictures; without such layers weights and biases do the same for each channel."""
+    normalising = [layer for layer in model.layers if isinstance(layer, layers.BatchNormalization)]
+    if not normalising:
+        return settle_chain(model, images)
+    for layer in normalising:
+        layer.momentum = 0.0
+        layer.beta.assign(tf.fill(layer.beta.shape, SHIFT))
+    tf.function(lambda x: model(x, training=True))(synthetic.values(images))
 
 
-def settle_normalisation(model, images):
-    """Moving averages become those of a batch, so that activations have the scale of a trained network's, and offsets such that few of
-    them are cut off: a deep network of random weights around zero would lose the classes."""
-    for layer in model.layers:
-        if isinstance(layer, layers.BatchNormalization):
-            layer.momentum = 0.0
-            layer.beta.assign(tf.fill(layer.beta.shape, 1.5))
-    model(values(images[: 2 * BATCH]), training=True)
+def settle_chain(model, images):
+    """A network that is a chain of layers."""
+    x = synthetic.values(images)
+    for layer in model.layers[1:-1]:
+        if not isinstance(layer, (layers.Conv2D, layers.Dense)):
+            x = layer(x).numpy()
+            continue
+        activation, layer.activation = layer.activation, keras.activations.linear
+        y = layer(x).numpy()
+        layer.activation = activation
+        axes = tuple(range(y.ndim - 1))
+        mean, deviation = y.mean(axes, dtype=np.float64), y.std(axes, dtype=np.float64) + 1e-6
+        kernel, bias = layer.get_weights()
+        layer.set_weights([(kernel / deviation).astype(np.float32), ((bias - mean) / deviation + SHIFT).astype(np.float32)])
+        x = np.maximum((y - mean) / deviation + SHIFT, 0).astype(np.float32)
+
+
+def ridge(features, wanted, penalty):
+    """Weights of the least squared error with a penalty on their size, which is a share of the features' variance."""
+    gram = features @ features.T
+    return features.T @ np.linalg.solve(gram + np.eye(len(gram)) * penalty * np.trace(gram) / len(gram), wanted)
 
 
 def fit_last_layer(model, images, labels):
-    """Ridge regression onto the classes."""
+    """Ridge regression of standardised features onto the classes; a fifth of the pictures chooses the penalty. Returns the share of that fifth
+    that is answered well."""
     last = [layer for layer in model.layers if isinstance(layer, (layers.Dense, layers.Conv2D))][-1]
-    features = outputs(keras.Model(model.input, last.input), images).reshape(len(images), -1).astype(np.float64)
-    mean = features.mean(0)
-    centred = features - mean
-    gram = centred @ centred.T
+    run = tf.function(keras.Model(model.input, last.input))
+    features = np.concatenate([run(synthetic.values(images[i : i + BATCH]), training=False).numpy() for i in range(0, len(images), BATCH)])
+    features = features.reshape(len(images), -1).astype(np.float64)
+    mean, deviation = features.mean(0), features.std(0) + 1e-9
+    features = (features - mean) / deviation
     wanted = np.eye(CLASSES)[labels] - 1 / CLASSES
-    weight = centred.T @ np.linalg.solve(gram + np.eye(len(gram)) * 0.1 * np.trace(gram) / len(gram), wanted) * 10
+    kept = len(images) * 4 // 5
+    answers = {penalty: features[kept:] @ ridge(features[:kept], wanted[:kept], penalty) for penalty in (1e-4, 1e-3, 1e-2, 1e-1, 1)}
+    best = min(answers, key=lambda penalty: np.square(answers[penalty] - wanted[kept:]).mean())
+    weight = ridge(features, wanted, best) * 10 / deviation[:, None]
     last.set_weights([weight.reshape(last.get_weights()[0].shape).astype(np.float32), (-mean @ weight).astype(np.float32)])
+    return (answers[best].argmax(1) == labels[kept:]).mean()
+
+
+def export(name, folder, cache):
+    """Makes FOLDER/saved_model."""
+    keras.utils.set_random_seed(0)
+    side, build = NETWORKS[name]
+    model = build((side, side, 3))
+    images, labels = synthetic.cached(cache, synthetic.TRAINING, TRAINING * CLASSES, side)
+    start = time.monotonic()
+    draw_weights(model)
+    settle(model, images[:SETTLING])
+    accuracy = fit_last_layer(model, images, labels)
+    print(f"{name}: fitted in {time.monotonic() - start:.1f} s, accuracy on pictures left out {accuracy:.3f}", flush=True)
+    made = folder / "saved_model.part"
+    shutil.rmtree(made, ignore_errors=True)
+    model.export(made, verbose=False)
+    made.rename(folder / "saved_model")
+
+
+def answer(name, folder, count, cache):
+    """Makes FOLDER/logits.npy, and goes on where an earlier run ended."""
+    images, labels = synthetic.cached(cache, synthetic.TEST, count, NETWORKS[name][0])
+    path = folder / "logits.npy"
+    logits = list(np.load(path)) if path.exists() else []
+    model = tf.saved_model.load(folder / "saved_model")
+    start, before = time.monotonic(), len(logits)
+    while len(logits) < count:
+        logits.extend(model.serve(synthetic.values(images[len(logits) : len(logits) + BATCH])).numpy())
+        if len(logits) == count or len(logits) % (8 * BATCH) == 0:
+            np.save(path, logits)
+    accuracy = (np.argmax(logits, 1)[:count] == labels).mean()
+    print(f"{name}: TensorFlow took {time.monotonic() - start:.1f} s for {count - before} pictures, accuracy {accuracy:.4f}", flush=True)
 
 
 def main():
@@ -188,20 +248,11 @@ def main():
     parser.add_argument("name", choices=NETWORKS)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--images", type=int, default=1000)
+    parser.add_argument("--cache", type=Path, required=True, help="folder that pictures are kept in")
     arguments = parser.parse_args()
-    keras.utils.set_random_seed(0)
-    side, build = NETWORKS[arguments.name]
-    model = build((side, side, 3))
-    source = Images(side)
-    training, classes = source.make(TRAINING * CLASSES)
-    settle_normalisation(model, training)
-    fit_last_layer(model, training, classes)
-    images, labels = source.make(arguments.images)
-    start = time.monotonic()
-    logits = outputs(model, images)
-    print(f"TensorFlow: {len(images)} images in {time.monotonic() - start:.1f} s, accuracy {(logits.argmax(1) == labels).mean():.4f}", flush=True)
-    model.export(arguments.folder / "saved_model", verbose=False)
-    np.savez(arguments.folder / "data.npz", images=images, labels=labels, logits=logits, calibration=values(training[:CALIBRATION]))
+    if not (arguments.folder / "saved_model").exists():
+        export(arguments.name, arguments.folder, arguments.cache)
+    answer(arguments.name, arguments.folder, arguments.images, arguments.cache)
 
 
 if __name__ == "__main__":
