@@ -240,7 +240,7 @@ def answer(name, folder, count, cache):
         if len(logits) == count or len(logits) % (8 * BATCH) == 0:
             np.save(path, logits)
     accuracy = (np.argmax(logits, 1)[:count] == labels).mean()
-    print(f"{name}: TensorFlow took {time.monotonic() - start:.1f} s for {count - before} pictures, accuracy {accuracy:.4f}", flush=True)
+    print(f"{name}: TensorFlow took {time.monotonic() - start:.1f} s for {max(count - before, 0)} pictures, accuracy {accuracy:.4f}", flush=True)
 
 
 def main():
