@@ -8,10 +8,12 @@ writes FOLDER/saved_model and FOLDER/logits.npy, TensorFlow's answers in FP32. W
 Networks that tf.keras.applications lacks are built here from layers, after the papers: ResNet-50 v1.5 (the stride of a block in its 3 x 3
 convolution) and Inception v4 (Szegedy et al. 2016, figures 3 to 9).
 
-Weights are NumPy's of a seed. What follows from pictures is the scale of each layer (settle) and the last layer (fit_last_layer).
+Weights are NumPy's of a seed (drawn_weights.py). What follows from pictures is the scale of each layer (settle) and the last layer
+(fit_last_layer).
 """
 
 import argparse
+import json
 import os
 import shutil
 import time
@@ -20,6 +22,7 @@ from pathlib import Path
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import drawn_weights  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
@@ -32,9 +35,6 @@ SETTLING = 20  # Pictures that scales of layers come from.
 BATCH = 8
 # What a channel's mean is set to, in standard deviations: a trained network's rectifiers let a part pass, not all and not nothing.
 SHIFT = 1.0
-# What the places of a kernel have in common, beside what each has of its own: a trained network's kernels are mostly smooth. With independent
-# places each layer makes noise of a picture's details, and at the end little is left of its class.
-COMMON = 1.0
 
 
 def convolution(x, filters, size, strides=1, padding="same", activation=True):
@@ -136,44 +136,40 @@ NETWORKS = {
 
 
 def draw_weights(model):
-    """Of normal distributions, with the variance of He et al. 2015, a generator for each layer."""
+    """Returns what was drawn for each layer, as drawn_weights.kernels() takes it."""
+    drawn = {}
     for index, layer in enumerate(model.layers):
-        random = np.random.default_rng([0, index])
-        drawn = []
-        for weight in layer.get_weights():
-            if weight.ndim > 1:
-                depthwise = isinstance(layer, layers.DepthwiseConv2D) or (isinstance(layer, layers.SeparableConv2D) and not drawn)
-                fan_in = np.prod(weight.shape[:2] if depthwise else weight.shape[:-1])
-                weight = drawn_kernel(random, weight.shape) * np.float32(np.sqrt(2 / fan_in))
-            drawn.append(weight)
-        layer.set_weights(drawn)
+        weights = layer.get_weights()
+        kernels = [i for i, weight in enumerate(weights) if weight.ndim > 1]
+        if not kernels:
+            continue
+        drawn[index] = []
+        for i in kernels:
+            shape = weights[i].shape
+            depthwise = isinstance(layer, layers.DepthwiseConv2D) or (isinstance(layer, layers.SeparableConv2D) and i == 0)
+            drawn[index].append({"shape": shape, "fan_in": int(np.prod(shape[:2] if depthwise else shape[:-1]))})
+        for i, kernel in zip(kernels, drawn_weights.kernels(index, drawn[index]), strict=True):
+            weights[i] = kernel
+        layer.set_weights(weights)
+    return drawn
 
 
-def drawn_kernel(random, shape):
-    """Of variance 1. Places of a convolution's kernel have a part in common."""
-    own = random.standard_normal(shape, np.float32)
-    if len(shape) < 4:
-        return own
-    common = random.standard_normal((1, 1, *shape[2:]), np.float32)
-    return (own + np.float32(COMMON) * common) / np.float32(np.sqrt(1 + COMMON**2))
-
-
-def settle(model, images):
+def settle(model, images, drawn):
     """Gives activations the scale of a trained network's, layer by layer: a deep network of random weights would lose the classes. Normalising
     layers take the mean and variance of these pictures; without such layers weights and biases do the same for each channel."""
     normalising = [layer for layer in model.layers if isinstance(layer, layers.BatchNormalization)]
     if not normalising:
-        return settle_chain(model, images)
+        return settle_chain(model, images, drawn)
     for layer in normalising:
         layer.momentum = 0.0
         layer.beta.assign(tf.fill(layer.beta.shape, SHIFT))
     tf.function(lambda x: model(x, training=True))(synthetic.values(images))
 
 
-def settle_chain(model, images):
+def settle_chain(model, images, drawn):
     """A network that is a chain of layers."""
     x = synthetic.values(images)
-    for layer in model.layers[1:-1]:
+    for index, layer in list(enumerate(model.layers))[1:-1]:
         if not isinstance(layer, (layers.Conv2D, layers.Dense)):
             x = layer(x).numpy()
             continue
@@ -182,8 +178,10 @@ def settle_chain(model, images):
         layer.activation = activation
         axes = tuple(range(y.ndim - 1))
         mean, deviation = y.mean(axes, dtype=np.float64), y.std(axes, dtype=np.float64) + 1e-6
-        kernel, bias = layer.get_weights()
-        layer.set_weights([(kernel / deviation).astype(np.float32), ((bias - mean) / deviation + SHIFT).astype(np.float32)])
+        _, bias = layer.get_weights()
+        drawn[index][0]["divisor"] = deviation.tolist()
+        (kernel,) = drawn_weights.kernels(index, drawn[index])
+        layer.set_weights([kernel, ((bias - mean) / deviation + SHIFT).astype(np.float32)])
         x = np.maximum((y - mean) / deviation + SHIFT, 0).astype(np.float32)
 
 
@@ -218,8 +216,9 @@ def export(name, folder, cache):
     model = build((side, side, 3))
     images, labels = synthetic.cached(cache, synthetic.TRAINING, TRAINING * CLASSES, side)
     start = time.monotonic()
-    draw_weights(model)
-    settle(model, images[:SETTLING])
+    drawn = draw_weights(model)
+    settle(model, images[:SETTLING], drawn)
+    (folder / "drawn.json").write_text(json.dumps(drawn))
     accuracy = fit_last_layer(model, images, labels)
     print(f"{name}: fitted in {time.monotonic() - start:.1f} s, accuracy on pictures left out {accuracy:.3f}", flush=True)
     made = folder / "saved_model.part"

@@ -1,12 +1,15 @@
 """The page of the networks of TF-TRT's guide."""
 
+import json
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
+import drawn_weights as weights
 import synthetic_images as synthetic
 import tensorflow_networks as networks
 
@@ -78,3 +81,44 @@ def test_a_step_that_was_done_is_not_repeated(tmp_path):
     for _ in range(2):
         assert networks.resumed(tmp_path / "row.json", lambda: calls.append(1) or {"share": 1.0}) == {"share": 1.0}
     assert calls == [1]
+
+
+DRAWN = {
+    "1": [{"shape": [3, 3, 2, 4], "fan_in": 18}],
+    "5": [{"shape": [3, 3, 4, 1], "fan_in": 9}, {"shape": [6, 5], "fan_in": 6, "divisor": [1, 2, 3, 4, 5]}],
+}
+
+
+def saved_model(folder):
+    """With each variable twice, and one kernel that was changed after it was drawn."""
+    drawn = {place: list(weights.kernels(int(place), of)) for place, of in DRAWN.items()}
+    drawn["5"][0] = drawn["5"][0] + 1
+    variables = b"between".join(kernel.tobytes() for of in drawn.values() for kernel in of)
+    (folder / weights.VARIABLES).parent.mkdir(parents=True)
+    (folder / weights.VARIABLES).write_bytes(b"head" + variables + variables + b"tail")
+    (folder / "saved_model" / "saved_model.pb").write_bytes(b"graph")
+    (folder / "drawn.json").write_text(json.dumps(DRAWN))
+
+
+def test_a_packed_model_has_its_bytes_again(tmp_path):
+    saved_model(tmp_path / "a")
+    assert weights.pack(tmp_path / "a", tmp_path / "a.tar.xz") == 2
+    weights.unpack(tmp_path / "a.tar.xz", tmp_path / "b")
+    for path in ("saved_model/saved_model.pb", weights.VARIABLES, "drawn.json"):
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
+
+
+def test_packed_models_leave_drawn_kernels_out(tmp_path):
+    saved_model(tmp_path / "a")
+    weights.pack(tmp_path / "a", tmp_path / "a.tar.xz")
+    with tarfile.open(tmp_path / "a.tar.xz") as tar:
+        data = tar.extractfile(str(weights.VARIABLES)).read()
+    first, changed = (next(weights.kernels(int(place), DRAWN[place])) for place in ("1", "5"))
+    assert first.tobytes() not in data and (changed + 1).tobytes() in data
+
+
+def test_kernels_are_smooth_and_have_their_variance():
+    (kernel,) = weights.kernels(3, [{"shape": [3, 3, 40, 50], "fan_in": 360}])
+    assert kernel.var() == pytest.approx(2 / 360, rel=0.1)
+    between = np.corrcoef(kernel[0, 0].ravel(), kernel[2, 1].ravel())[0, 1]
+    assert between == pytest.approx(weights.COMMON**2 / (1 + weights.COMMON**2), abs=0.05)
