@@ -221,6 +221,8 @@ def export(name, folder, cache):
     (folder / "drawn.json").write_text(json.dumps(drawn))
     accuracy = fit_last_layer(model, images, labels)
     print(f"{name}: fitted in {time.monotonic() - start:.1f} s, accuracy on pictures left out {accuracy:.3f}", flush=True)
+    for answers in [*folder.glob("*.npy"), *folder.glob("row-*.json")]:
+        answers.unlink()  # Of an earlier model.
     made = folder / "saved_model.part"
     shutil.rmtree(made, ignore_errors=True)
     model.export(made, verbose=False)

@@ -179,7 +179,7 @@ def main():
     parser.add_argument("--tensorflow", help="a Python with TensorFlow; without it nothing is measured")
     parser.add_argument("--nets", help="names, separated by commas; default: all")
     parser.add_argument("--images", type=int, default=1000)
-    parser.add_argument("--work", type=Path, default=Path("networks"), help="folder for pictures, models and answers, which a later run uses again")
+    parser.add_argument("--work", type=Path, default=HERE.parent / "build" / "networks", help="keeps pictures, models and answers for a later run")
     parser.add_argument("--log", required=True, type=Path)
     parser.add_argument("--write", action="store_true", help="write docs/tensorflow-networks.md from the log")
     arguments = parser.parse_args()
