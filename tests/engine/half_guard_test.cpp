@@ -57,6 +57,14 @@ TEST(HalfGuard, measures_each_node_alone_in_each_type) {
   for (const HalfVerdict& one : guard.worst) EXPECT_LT(one.snr, one.type == DType::f16 ? 40 : 25);
 }
 
+TEST(HalfGuard, a_network_of_empty_values_loses_nothing) {
+  const auto graph = test::parsed("graph @g(%x: f32[0, 4]) -> (%y) {\n%y: f32[0, 4] = relu(%x)\n}");
+  const HalfGuard guard = measured_halves(*graph, {DType::bf16}, InputShapes{Shape{0, 4}}, {}, host());
+  EXPECT_EQ(guard.why_not, "");
+  EXPECT_EQ(guard.measured, 1U);
+  EXPECT_TRUE(guard.worst.empty());
+}
+
 TEST(HalfGuard, measures_on_the_data_given) {
   const auto graph = test::parsed(network);
   BuildOptions options;

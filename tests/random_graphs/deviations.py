@@ -305,3 +305,8 @@ def cancelled_variance(_: Node) -> bool:
 @deviates(REFERENCE, "LpNormalization", reason="p = 1 sums signed numbers")
 def signed_norm(node: Node) -> bool:
     return node.attribute("p", 2) % 2 == 1
+
+
+@deviates(REFERENCE, "LayerNormalization", reason="the mean and the inverse deviation of 16-bit values have the values' type, not that of stash_type")
+def statistics_of_halves(node: Node) -> bool:
+    return node.dtype in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16) and len(node.outputs) > 1

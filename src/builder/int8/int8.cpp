@@ -234,8 +234,13 @@ private:
       const GraphRun::Results results = fp32().run(batch, options_.control);
       for (const std::string& value : missing) seen[value].add(results.values.at(value).template as<float>());
     });
-    for (auto& [value, range] : seen)
+    for (auto& [value, range] : seen) {
+      check(
+          range.count + range.not_finite > 0, ErrorCode::invalid_argument,
+          "precision int8: the calibration data give no value of %{}; expected batches of at least one input",
+          value);
       if (const Value* of = graph_.find(value); !of || of->producer()) range.widen();
+    }
     std::map<std::string, TensorHistogram> histograms;
     for (const std::string& value : missing) histograms.emplace(value, TensorHistogram(seen.at(value)));
     if (calibration_.calibrator != Calibrator::min_max)

@@ -57,10 +57,10 @@ double weights_of(const Graph& graph) {
 /// Candidates in parts of about bytes_at_once.
 std::vector<std::vector<HalfCandidate>> parts_of(std::vector<HalfCandidate> candidates, const Graph& sized) {
   std::vector<std::vector<HalfCandidate>> parts;
-  double bytes = bytes_at_once;
+  double bytes = 0;
   for (HalfCandidate& candidate : candidates) {
     const double own = bytes_of(candidate, sized);
-    if (bytes + own > bytes_at_once) {
+    if (parts.empty() || bytes + own > bytes_at_once) {
       parts.emplace_back();
       bytes = 0;
     }

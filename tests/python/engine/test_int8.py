@@ -156,6 +156,7 @@ def test_pins_keep_nodes_in_fp32(model):
     ("data", "error"),
     [
         ([], "has no batch"),
+        ([{"x": np.zeros((0, 3, 20, 20), np.float32)}], "give no value of %.*expected batches of at least one input"),
         ([{"z": np.zeros((1, 3, 20, 20), np.float32)}], "z"),
         ([{"x": np.zeros((1, 3, 20), np.float32)}], "x"),
         ([3], "dicts"),
