@@ -8,7 +8,6 @@
 
 #include "backends/contraction/contraction.h"
 #include "backends/convolution/image_matrix.h"
-#include "backends/cuda/bounds.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/operand_storages.h"
@@ -19,21 +18,14 @@
 namespace lanner::cuda {
 namespace {
 
-constexpr std::int64_t largest = INT32_MAX;
-
 bool is_even(std::int64_t size) {
   return size % 2 == 0;
 }
 
-/// Whether sizes fit the 31 bits in which kernels count.
 bool fits(const Contraction& c) {
-  const auto small = [](std::int64_t value) { return value < 1 << 24; };
-  if (c.input.elements() >= largest || c.output.elements() >= largest || c.filter.elements() >= largest)
-    return false;
-  const ops::Window& w = c.window;
-  return !c.conv || (std::ranges::all_of(w.strides, small) && std::ranges::all_of(w.dilations, small) &&
-                     std::ranges::all_of(w.begin, small) && std::ranges::all_of(w.kernel, small) &&
-                     std::ranges::all_of(w.image, small) && within_library_bounds(w));
+  if (c.conv) return counts_in_31_bits(c.input, c.filter, c.output, c.window);
+  const auto small = [](const Shape& shape) { return shape.elements() < INT32_MAX; };
+  return small(c.input) && small(c.filter) && small(c.output);
 }
 
 bool reads_padding(const Contraction& c) {

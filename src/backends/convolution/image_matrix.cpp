@@ -1,7 +1,9 @@
 #include "backends/convolution/image_matrix.h"
 
+#include <algorithm>
 #include <span>
 
+#include "backends/cuda/bounds.h"
 #include "backends/storage_layout.h"
 
 namespace lanner::cuda {
@@ -13,6 +15,16 @@ Layout pixels_layout(const Shape& shape) {
 bool takes_channel_slices(const Shape& shape) {
   const auto pixels = Shape(std::span(shape.dims()).subspan(2)).elements();
   return shape[1] > 1 || pixels == 1;
+}
+
+bool counts_in_31_bits(const Shape& input, const Shape& filter, const Shape& output,
+                       const ops::Window& window) {
+  const auto fits = [](const Shape& shape) { return shape.elements() < INT32_MAX; };
+  const auto small = [](std::int64_t value) { return value < 1 << 24; };
+  return fits(input) && fits(filter) && fits(output) && std::ranges::all_of(window.strides, small) &&
+         std::ranges::all_of(window.dilations, small) && std::ranges::all_of(window.begin, small) &&
+         std::ranges::all_of(window.kernel, small) && std::ranges::all_of(window.image, small) &&
+         within_library_bounds(window);
 }
 
 MatrixWindow matrix_window(const ops::Window& window, std::int64_t channels, std::int64_t pixel) {

@@ -19,6 +19,10 @@ Layout pixels_layout(const Shape& shape);
 /// images are not, since they are stored as row-major.
 bool takes_channel_slices(const Shape& shape);
 
+/// Whether kernels may count elements, and places within images, in 31 bits.
+bool counts_in_31_bits(const Shape& input, const Shape& filter, const Shape& output,
+                       const ops::Window& window);
+
 /// The window of a convolution with one or two spatial axes. `channels`: of a group; `pixel`: elements
 /// between pixels.
 MatrixWindow matrix_window(const ops::Window& window, std::int64_t channels, std::int64_t pixel);

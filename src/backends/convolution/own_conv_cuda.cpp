@@ -5,7 +5,6 @@
 
 #include "backends/convolution/convolution_window.h"
 #include "backends/convolution/image_matrix.h"
-#include "backends/cuda/bounds.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/own_kernels.h"
 #include "backends/cuda/storage.h"
@@ -31,15 +30,6 @@ struct OwnConv {
 
   DType type() const { return src.dtype(); }
 };
-
-bool fits(const OwnConv& conv) {
-  const auto small = [](std::int64_t value) { return value < 1 << 24; };
-  return conv.input.elements() < largest && conv.output.elements() < largest &&
-         conv.filter.elements() < largest && std::ranges::all_of(conv.window.strides, small) &&
-         std::ranges::all_of(conv.window.dilations, small) && std::ranges::all_of(conv.window.begin, small) &&
-         std::ranges::all_of(conv.window.kernel, small) && std::ranges::all_of(conv.window.image, small) &&
-         within_library_bounds(conv.window);
-}
 
 /// Groups of several channels each; for one channel other kernels are faster.
 bool divides(const OwnConv& conv) {
@@ -69,7 +59,7 @@ std::optional<OwnConv> read(const Group& group, std::string& reason) {
   }
   conv.groups = conv.input[1] / conv.filter[1];
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
-  if (!fits(conv)) {
+  if (!counts_in_31_bits(conv.input, conv.filter, conv.output, conv.window)) {
     reason = "sizes exceed 31 bits";
     return std::nullopt;
   }
