@@ -6,6 +6,7 @@
 #include "backends/config_text.h"
 #include "backends/convolution/convolution_window.h"
 #include "backends/convolution/depthwise_source.h"
+#include "backends/convolution/image_matrix.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
@@ -40,7 +41,7 @@ std::optional<Depthwise> read_depthwise(const Group& group, std::string& reason)
   const auto given = [](const Operand& operand) { return !operand || operand.is_input(); };
   if (!is_real(conv.src.dtype()) || !given(conv.src) || !given(conv.weights) || !given(conv.bias))
     return std::nullopt;
-  auto epilogue = epilogue_of(group, channel_axis, reason);
+  auto epilogue = epilogue_of(group, channel_axis, reason, &conv.rounding);
   if (!epilogue || !reads(*epilogue, conv.src.dtype())) return std::nullopt;
   conv.epilogue = std::move(*epilogue);
   conv.type = conv.src.dtype();
@@ -73,10 +74,6 @@ Layout weights_layout(const Shape& filter) {
   return canonical(Layout{{2, 3, 1, 0}, {}}, filter);
 }
 
-Layout pixels_layout(const Shape& shape) {
-  return canonical(Layout::channels_last(shape.rank()), shape);
-}
-
 double bytes_of(const Depthwise& conv) {
   const double pixels = static_cast<double>(conv.image[0] * conv.image[1] + conv.result[0] * conv.result[1]);
   return static_cast<double>(conv.batch * conv.channels) * pixels *
@@ -87,14 +84,20 @@ Tactic tactic_of(const Node& node, const Depthwise& conv, const Shape& result, s
                  const Target& target) {
   Tactic tactic;
   tactic.kernel = "depthwise";
-  tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}, kept));
+  // A rounding's scale and zero point, which are part of the source, keep their types.
+  tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}));
+  for (const Operand* operand : {&conv.src, &conv.weights, &conv.bias})
+    if (*operand) tactic.inputs[operand->index].dtype = kept;
+  for (const EpilogueStep& step : conv.epilogue)
+    if (step.binary) tactic.inputs[step.operand.index].dtype = kept;
   tactic.inputs[conv.src.index].layout = pixels_layout(conv.src.shape());
   tactic.inputs[conv.weights.index].layout = weights_layout(conv.weights.shape());
   for (const EpilogueStep& step : conv.epilogue)
     if (step.binary && step.spread == Spread::full)
       tactic.inputs[step.operand.index].layout =
           operand_layout(pixels_layout(result), result.rank(), step.operand.shape());
-  tactic.outputs.assign(node.outputs().size(), on_device(target, pixels_layout(result), kept));
+  tactic.outputs.assign(node.outputs().size(),
+                        on_device(target, pixels_layout(result), conv.rounding ? std::nullopt : kept));
   const double taps = static_cast<double>(conv.kernel[0] * conv.kernel[1]);
   tactic.estimate = seconds_of(
       {.operations = 4 * taps * static_cast<double>(result.elements()), .bytes = 1.5 * bytes_of(conv)},
@@ -174,7 +177,7 @@ std::unique_ptr<Kernel> depthwise_prepare(const Preparation& p) {
   std::string reason;
   auto conv = read_depthwise(p.group, reason);
   check_taken(conv.has_value(), p, reason);
-  conv->type = p.tactic.outputs.at(0).dtype.value_or(conv->type);
+  conv->type = p.tactic.inputs.at(conv->weights.index).dtype.value_or(conv->type);
   std::vector<std::size_t> inputs{conv->src.index, conv->weights.index};
   if (conv->bias) inputs.push_back(conv->bias.index);
   for (const EpilogueStep& step : conv->epilogue)

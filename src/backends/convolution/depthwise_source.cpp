@@ -100,15 +100,15 @@ constexpr const char* body = R"({
     const int down = place / T, t = place % T, oy = y0 + down;
     if (x0 + t >= OW || oy >= OH) continue;
     const index_t at = ((index_t(n) * OH + oy) * OW + x0 + t) * C + c;
-    Pack<element_t, V> pack;
+    Pack<result_t, V> pack;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       float r = acc[down][t][v];
 )";
 
-constexpr const char* behind = R"(      pack.values[v] = Store<element_t>::of(r);
+constexpr const char* behind = R"(      pack.values[v] = stored(r);
     }
-    store_pack<element_t, V>(out + at, pack, aligned);
+    store_pack<result_t, V>(out + at, pack, aligned);
   }
 }
 )";
@@ -154,7 +154,8 @@ std::int64_t depthwise_threads(const Depthwise& conv, const DepthwiseShare& shar
 }
 
 std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share) {
-  std::string text = fmt::format("{}typedef {} element_t;\n", prelude(), type_name(conv.type));
+  std::string text = fmt::format("{}typedef {} element_t;\n{}", prelude(), type_name(conv.type),
+                                 stored_text(conv.type, conv.rounding));
   const auto constant = [&](const char* name, std::int64_t value) {
     text += fmt::format("constexpr int {} = {};\n", name, value);
   };
@@ -196,7 +197,7 @@ std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share)
     parameters.push_back(fmt::format("const element_t* __restrict__ e{}", operand));
     arguments.push_back(fmt::format("e{}", operand++));
   }
-  parameters.emplace_back("element_t* __restrict__ out");
+  parameters.emplace_back("result_t* __restrict__ out");
   arguments.emplace_back("out");
   // Blocks of a multiprocessor, from which the compiler derives the registers available to a thread.
   const std::int64_t columns =
@@ -206,7 +207,7 @@ std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share)
   text += fmt::format("{}{}template<bool aligned> __device__ inline void run({}) {}{}{}", places, line, list,
                       body, steps, behind);
   return text + fmt::format(R"(extern "C" __global__ void __launch_bounds__({}, {}) depthwise({}) {{
-  if (is_aligned<element_t, V>(src) && is_aligned<element_t, V>(weights) && is_aligned<element_t, V>(out))
+  if (is_aligned<element_t, V>(src) && is_aligned<element_t, V>(weights) && is_aligned<result_t, V>(out))
     run<true>({});
   else
     run<false>({});

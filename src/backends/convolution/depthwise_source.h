@@ -18,7 +18,8 @@ struct Depthwise {
   std::int64_t batch = 0, channels = 0;
   std::int64_t image[2] = {}, result[2] = {}, kernel[2] = {}, strides[2] = {}, dilations[2] = {},
                begin[2] = {};
-  DType type = DType::f32; ///< Type of all elements in memory; sums are f32.
+  DType type = DType::f32; ///< Type of all elements in memory but a rounded result's; sums are f32.
+  std::optional<ByteRounding> rounding = std::nullopt; ///< Of the result, behind the epilogue.
 };
 
 /// The work of one thread: so many adjacent channels of so many adjacent results in each of so many lines.

@@ -194,23 +194,6 @@ std::string sizes_text(const Stem& s) {
   return text + fmt::format("constexpr unsigned TILES = {}u;\n", s.tiles());
 }
 
-/// The result's type, and how it is made from a float.
-std::string result_text(const Stem& stem) {
-  if (!stem.rounding)
-    return "typedef element_t result_t;\n"
-           "__device__ inline result_t stored(float r) { return Store<result_t>::of(r); }\n";
-  const ByteRounding& rounding = *stem.rounding;
-  const float least = rounding.type == DType::i8 ? -128.0F : 0.0F,
-              zero = static_cast<float>(rounding.by.zero);
-  // NaN becomes the least number.
-  return fmt::format(
-      "typedef {0} result_t;\n"
-      "__device__ inline result_t stored(float r) {{\n  r = rintf(r * {1}) + {2};\n"
-      "  return static_cast<result_t>(static_cast<int>(at_most(r >= {3} ? r : {3}, {4})));\n}}\n",
-      type_name(rounding.type), number(1 / rounding.by.scale), number(zero), number(least),
-      number(least + 255));
-}
-
 } // namespace
 
 std::int64_t Stem::tiles() const {
@@ -233,7 +216,7 @@ std::string stem_source(const Stem& stem) {
       prelude(), type_name(stem.type), type_name(stem.image), stem.type == DType::bf16 ? "bf16" : "f16");
   text += matrix_instructions();
   text += warp_multiply(false);
-  text += result_text(stem);
+  text += stored_text(stem.type, stem.rounding);
   text += sizes_text(stem);
   text += body;
   std::vector<std::string> parameters{"const image_t* __restrict__ image",

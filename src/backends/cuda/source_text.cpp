@@ -153,6 +153,21 @@ std::string formula_text(const Formula& formula, const Numbers& numbers,
   return text;
 }
 
+std::string stored_text(DType type, const std::optional<ByteRounding>& rounding) {
+  if (!rounding)
+    return fmt::format("typedef {} result_t;\n"
+                       "__device__ inline result_t stored(float r) {{ return Store<result_t>::of(r); }}\n",
+                       type_name(type));
+  const float least = rounding->type == DType::i8 ? -128.0F : 0.0F;
+  // NaN becomes the least number.
+  return fmt::format(
+      "typedef {0} result_t;\n"
+      "__device__ inline result_t stored(float r) {{\n  r = rintf(r * {1}) + {2};\n"
+      "  return static_cast<result_t>(static_cast<int>(at_most(r >= {3} ? r : {3}, {4})));\n}}\n",
+      type_name(rounding->type), number(1 / rounding->by.scale),
+      number(static_cast<float>(rounding->by.zero)), number(least), number(least + 255));
+}
+
 std::string for_results(std::string expressions, DType result) {
   if (result != DType::f16 && result != DType::bf16) return expressions;
   constexpr std::string_view exact = "erff(", short_one = "erf_of_halves(";

@@ -1,12 +1,14 @@
 #pragma once
 // Building blocks of sources that NVRTC compiles.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <lanner/dtype.h>
 
+#include "backends/byte_scale.h"
 #include "ops/elementwise/formula.h"
 
 namespace lanner::cuda {
@@ -23,6 +25,9 @@ std::string number(float value);
 /// The formula as an expression of `operands`, which are expressions of floats.
 std::string formula_text(const Formula& formula, const Numbers& numbers,
                          std::span<const std::string> operands);
+
+/// `result_t` and `result_t stored(float)`: elements of type `type` or, with `rounding`, bytes.
+std::string stored_text(DType type, const std::optional<ByteRounding>& rounding);
 
 /// Expressions with functions that are as precise as results of type `result` need: erf() within 5e-7 where
 /// they are rounded to f16 or bf16, which takes half the instructions.

@@ -65,7 +65,11 @@ public:
   /// Judges each candidate alone; needs data.
   std::map<std::string, NodeVerdict> verdicts(const CalibrationTable& table) {
     std::map<std::string, NodeVerdict> result;
-    for (const Int8Candidate& candidate : candidates_) result[candidate.node];
+    for (const Int8Candidate& candidate : candidates_) {
+      NodeVerdict& verdict = result[candidate.node];
+      verdict.why = missing_kernel(graph_, candidate, target_);
+      verdict.int8 = verdict.why.empty();
+    }
     if (!calibration_.data) return result;
     const std::map<std::string, std::vector<double>> given = [&] {
       std::map<std::string, std::vector<double>> thresholds;
@@ -76,6 +80,7 @@ public:
       for (auto& [node, list] : exactness_of_nodes(given, negative_in(table)))
         measured_[node] = std::move(list.front());
     for (auto& [node, verdict] : result) {
+      if (!verdict.int8) continue;
       const auto found = measured_.find(node);
       if (found == measured_.end()) {
         verdict = {false, verdict.snr, "its weights cannot be quantised"};

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "builder/int8/batches.h"
 #include "calibration/ranges.h"
@@ -21,6 +23,17 @@ std::vector<Int8Candidate> allowed_candidates(const Graph& graph, const Target& 
     return !own || !own->precision.types.contains(DType::i8);
   });
   return candidates;
+}
+
+std::string missing_kernel(const Graph& graph, const Int8Candidate& candidate, const Target& target) {
+  const Value* const weights = graph.find(candidate.node)->producer()->input(1);
+  if (target.device.is_host() || !weights->type.is_static()) return {};
+  // A GPU's tensor cores take bytes in pairs along the sums.
+  const std::int64_t channels = weights->type.shape()[candidate.weight_axis == 0 ? 1 : 0];
+  if (channels == 1) return "a depthwise convolution has no INT8 kernel on a GPU";
+  return channels % 2 == 0
+             ? ""
+             : fmt::format("{} channels, an odd number, have no INT8 kernel on a GPU", channels);
 }
 
 std::vector<std::string> values_read(const std::vector<Int8Candidate>& candidates) {

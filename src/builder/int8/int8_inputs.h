@@ -16,6 +16,9 @@ namespace lanner {
 /// Those that pins leave INT8 for.
 std::vector<passes::Int8Candidate> allowed_candidates(const Graph& graph, const Target& target);
 
+/// Why a candidate has no kernel for bytes on this device; empty where it has, or may have.
+std::string missing_kernel(const Graph& graph, const passes::Int8Candidate& candidate, const Target& target);
+
 /// Values that candidates read, each once.
 std::vector<std::string> values_read(const std::vector<passes::Int8Candidate>& candidates);
 

@@ -47,9 +47,9 @@ void Int8Report::tell(const std::string& model, bool guarded) const {
   std::size_t int8 = 0;
   for (const auto& [node, verdict] : verdicts) {
     int8 += verdict.int8 ? 1 : 0;
-    if (!verdict.int8)
-      log_message(LogLevel::info,
-                  fmt::format("{}: %{} stays in FP32: {:.1f} dB, {}", model, node, verdict.snr, verdict.why));
+    if (verdict.int8) continue;
+    const std::string ratio = std::isnan(verdict.snr) ? "" : fmt::format("{:.1f} dB, ", verdict.snr);
+    log_message(LogLevel::info, fmt::format("{}: %{} stays in FP32: {}{}", model, node, ratio, verdict.why));
   }
   log_message(guarded ? LogLevel::info : LogLevel::warning,
               fmt::format("{}: {} of {} convolutions and products are in INT8{}", model, int8,

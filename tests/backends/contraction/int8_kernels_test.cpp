@@ -149,7 +149,8 @@ TEST_F(CudaInt8, convolutions_of_halves_give_bytes) {
     for (const std::string& text :
          {rounded_convolution("[2, 3, 18, 20]", "[16, 3, 5, 5]", "pads = [2, 2, 2, 2], strides = [2, 2]",
                               type),
-          rounded_convolution("[2, 16, 9, 7]", "[24, 16, 3, 3]", "pads = [1, 1, 1, 1]", type)}) {
+          rounded_convolution("[2, 16, 9, 7]", "[24, 16, 3, 3]", "pads = [1, 1, 1, 1]", type),
+          rounded_convolution("[2, 24, 9, 7]", "[24, 1, 3, 3]", "group = 24, pads = [1, 1, 1, 1]", type)}) {
       const NodeCase c = make_case(text);
       // Operands are rounded to halves, so that numbers close to a tie are rounded either way.
       for (const TacticList& list :
@@ -159,7 +160,7 @@ TEST_F(CudaInt8, convolutions_of_halves_give_bytes) {
           ran.insert(tactic.kernel);
         }
     }
-  EXPECT_EQ(ran, (std::set<std::string>{"own_conv", "stem"}));
+  EXPECT_EQ(ran, (std::set<std::string>{"depthwise", "own_conv", "stem"}));
 }
 
 TEST_F(CudaInt8, integer_products_give_their_sums) {
