@@ -83,6 +83,9 @@ struct Calibration {
   /// Least signal-to-noise ratio, in dB, of the output of a node in INT8, and of the network's outputs. Nodes
   /// below it stay in FP32. Negative infinity: none does.
   double least_snr = 20;
+  /// Data serve to find ranges and to check nodes alone: no bias is corrected and no channel equalised, which
+  /// a table does not hold, so that builds from the table give the same answers.
+  bool ranges_only = false;
 };
 
 } // namespace lanner

@@ -342,7 +342,11 @@ private:
     });
     std::map<std::string, std::vector<NodeExactness>> exactness;
     for (const auto& [node, list] : sums)
-      for (const NodeNoise& noise : list) exactness[node].push_back(noise.exactness(*trials.weights(node)));
+      for (const NodeNoise& noise : list) {
+        exactness[node].push_back(noise.exactness(*trials.weights(node)));
+        NodeExactness& found = exactness[node].back();
+        if (calibration_.ranges_only) found.corrected = found.plain;
+      }
     return exactness;
   }
 
@@ -440,7 +444,7 @@ std::optional<Equalised> equalised_decisions(Int8Choice& choice, const Graph& gr
                                              const BuildOptions& options, const Target& target,
                                              const Decisions& plain) {
   constexpr double least_gain = 0.25; // dB
-  if (!choice.guarded() || plain.chosen.empty()) return std::nullopt;
+  if (options.calibration.ranges_only || !choice.guarded() || plain.chosen.empty()) return std::nullopt;
   Equalised made{{}, choice.channel_scales()};
   const std::unique_ptr<Graph> copy = graph.clone();
   std::erase_if(made.scales, [&](const auto& one) {

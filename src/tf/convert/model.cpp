@@ -122,6 +122,7 @@ std::shared_ptr<ModelState> made_state(ImportModel flat, Library library, const 
   state->foreign = foreign_nodes(*state->division);
   tell_foreign(*state);
   Calibration& calibration = state->options.build.calibration;
+  calibration.ranges_only = true; // Saved models hold tables, from which engines for other shapes are made.
   if (wants_int8(options.build) && !calibration.data_file.empty()) {
     const auto graph = inputs_graph(state->division->flat, import);
     calibration.data = batches_of(calibration.data_file, *graph, import.limits);
