@@ -42,11 +42,10 @@ inline void add_sat_s32(const char*, int& sum, int a, int b) {
 inline unsigned saturated(int x, int least, int most) {
   return static_cast<unsigned>(x < least ? least : x > most ? most : x) & 255;
 }
-inline void cvt_pack_sat_s8_s32_b32(const char*, unsigned& bytes, int high, int low, unsigned above) {
-  bytes = above << 16 | saturated(high, -128, 127) << 8 | saturated(low, -128, 127);
-}
-inline void cvt_pack_sat_u8_s32_b32(const char*, unsigned& bytes, int high, int low, unsigned above) {
-  bytes = above << 16 | saturated(high, 0, 255) << 8 | saturated(low, 0, 255);
+inline void cvt_pack_sat(const char* text, unsigned& bytes, int high, int low, unsigned above) {
+  const bool is_signed = strstr(text, ".s8.") != nullptr;
+  const int least = is_signed ? -128 : 0;
+  bytes = above << 16 | saturated(high, least, least + 255) << 8 | saturated(low, least, least + 255);
 }
 
 // Asynchronous copies.

@@ -216,10 +216,11 @@ void add_up(const T* weights, std::int64_t depth, std::span<std::int32_t> sums) 
   }
 }
 
-/// The sum of each column's weights.
+/// The sum of each column's weights; zeros where no zero point multiplies them.
 Tensor column_sums(const Contraction& c, const Preparation& p) {
-  const Tensor& weights = *prepared_constant(c.weights, p);
   Tensor sums = Tensor::zeros(DType::i32, Shape{c.columns()});
+  if (c.x.by.zero == 0 && !c.x_zero) return sums;
+  const Tensor& weights = *prepared_constant(c.weights, p);
   if (c.has_signed_weights())
     add_up(static_cast<const std::int8_t*>(weights.data()), c.depth(), sums.as<std::int32_t>());
   else

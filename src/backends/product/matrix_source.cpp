@@ -340,46 +340,15 @@ std::string join_text(const Finish& finish) {
       MatrixPlan::join_threads, joined(finish.parameters, ", "), join_body, arguments);
 }
 
-/// Whole numbers as bytes, which saturate.
-constexpr const char* byte_results = R"(
-__device__ inline int add_saturated(int a, int b) {
-  int sum;
-  asm("add.sat.s32 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
-  return sum;
-}
-template<typename T> struct Saturated;
-template<> struct Saturated<signed char> {
-  static __device__ inline unsigned pair(int low, int high, unsigned above) {
-    unsigned bytes;
-    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(high), "r"(low), "r"(above));
-    return bytes;
-  }
-};
-template<> struct Saturated<unsigned char> {
-  static __device__ inline unsigned pair(int low, int high, unsigned above) {
-    unsigned bytes;
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(high), "r"(low), "r"(above));
-    return bytes;
-  }
-};
-template<typename T> __device__ inline Pack<T, V> saturated(const int (&whole)[V]) {
-  union { unsigned words[V / 4 > 0 ? V / 4 : 1]; Pack<T, V> bytes; } all;
-  if (V >= 4) {
-#pragma unroll
-    for (int i = 0; i < V / 4; ++i)
-      all.words[i] = Saturated<T>::pair(whole[i * 4 % V], whole[(i * 4 + 1) % V],
-                                        Saturated<T>::pair(whole[(i * 4 + 2) % V], whole[(i * 4 + 3) % V], 0));
-  } else {
-    all.words[0] = Saturated<T>::pair(whole[0], whole[V - 1], 0);
-  }
-  return all.bytes;
-}
-)";
-
 constexpr const char* matrix_parameters = "const element_t* __restrict__ a, const element_t* __restrict__ b";
 constexpr const char* bulk_parameters =
     "const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map";
 constexpr const char* staged_parameter = ", const __grid_constant__ TensorMap staged_map";
+
+/// In instructions.
+const char* byte_name(DType type) {
+  return type == DType::i8 ? "s8" : "u8";
+}
 
 /// Types of elements, which are pairs of bytes where a and b are bytes, and of sums; names of a's and b's
 /// types in instructions.
@@ -387,7 +356,7 @@ std::string types_text(const MatrixProblem& p) {
   if (p.bytes)
     return fmt::format("struct element_t {{ unsigned short pair; }};\ntypedef int sum_t;\n"
                        "#define MMA_TYPE \"{}\"\n#define MMA_OTHER \"{}\"\n",
-                       p.type == DType::i8 ? "s8" : "u8", p.bytes->b == DType::i8 ? "s8" : "u8");
+                       byte_name(p.type), byte_name(p.bytes->b));
   return fmt::format("typedef {} element_t;\ntypedef float sum_t;\n#define MMA_TYPE \"{}\"\n",
                      type_name(p.type), p.type == DType::bf16 ? "bf16" : "f16");
 }
@@ -475,7 +444,8 @@ std::string matrix_source(const MatrixPlan& plan) {
     text += matrix_loads;
     text += p.window ? matrix_images : matrix_rows;
   }
-  if (p.rounding) text += byte_results;
+  if (p.rounding)
+    text += fmt::format("#define BYTE_TYPE \"{}\"\n{}", byte_name(p.result), matrix_byte_results);
   text += finish.text;
   const bool split = plan.split > 1;
   const std::string given = split ? "sum_t* __restrict__ sums" : joined(finish.parameters, ", ");

@@ -360,6 +360,32 @@ const char* const scalar_products = R"(
   __syncthreads();
 )";
 
+const char* const matrix_byte_results = R"(
+__device__ inline int add_saturated(int a, int b) {
+  int sum;
+  asm("add.sat.s32 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+// Two bytes, and above them the lower two of `above`.
+__device__ inline unsigned byte_pair(int low, int high, unsigned above) {
+  unsigned bytes;
+  asm("cvt.pack.sat." BYTE_TYPE ".s32.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(high), "r"(low), "r"(above));
+  return bytes;
+}
+template<typename T> __device__ inline Pack<T, V> saturated(const int (&whole)[V]) {
+  union { unsigned words[V / 4 > 0 ? V / 4 : 1]; Pack<T, V> bytes; } all;
+  if (V >= 4) {
+#pragma unroll
+    for (int i = 0; i < V / 4; ++i)
+      all.words[i] = byte_pair(whole[i * 4 % V], whole[(i * 4 + 1) % V],
+                               byte_pair(whole[(i * 4 + 2) % V], whole[(i * 4 + 3) % V], 0));
+  } else {
+    all.words[0] = byte_pair(whole[0], whole[V - 1], 0);
+  }
+  return all.bytes;
+}
+)";
+
 const char* const matrix_units = R"(
 #pragma unroll
   for (int unit = 0; unit < UNITS; ++unit) {

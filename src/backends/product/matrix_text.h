@@ -27,6 +27,8 @@ extern const char* const bulk_images;
 extern const char* const bulk_begin;
 extern const char* const bulk_products;
 extern const char* const bulk_end;
+/// For results of bytes, of type BYTE_TYPE: whole numbers as packs of them, which saturate.
+extern const char* const matrix_byte_results;
 /// The code up to where a piece of a row is finished, and the code after it.
 extern const char* const matrix_units;
 extern const char* const matrix_unit_end;
