@@ -44,11 +44,12 @@ def by_onnxruntime(model, feed):
 
 def by_nncf(model, feed):
     """A model of OpenVINO, quantised by its own tool with default settings."""
-    import nncf
     import openvino
 
     path = pathlib.Path(model).with_suffix(".nncf.xml")
     if not path.exists():
+        import nncf
+
         float_model = openvino.Core().read_model(model)
         float_model.reshape({name: list(array.shape) for name, array in feed.items()})
         openvino.save_model(nncf.quantize(float_model, nncf.Dataset(samples(feed))), path)

@@ -33,7 +33,9 @@ def model_of(job, feed, quantized=("qdq",)):
 def lanner_runner(job, feed):
     import lanner
 
-    settings = {} if job["budget"] is None else {"budget": job["budget"]}
+    settings = {"device": "cpu"}  # Where there is a GPU too, which the default would take.
+    if job["budget"] is not None:
+        settings["budget"] = job["budget"]
     if job["precision"] == "bf16":
         settings["precision"] = "bf16"
     elif job["precision"] == "int8":  # What does not gain by INT8 may be BF16, as in OpenVINO.

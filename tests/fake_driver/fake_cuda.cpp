@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,11 @@ void fake_cuda_fail(std::size_t number, int status) {
 const char* fake_cuda_log() {
   const std::lock_guard lock(world().mutex);
   world().shown = world().log;
+  return world().shown.c_str();
+}
+const char* fake_cuda_edges() {
+  const std::lock_guard lock(world().mutex);
+  world().shown = world().edges;
   return world().shown.c_str();
 }
 void fake_cuda_forget() {
@@ -296,6 +302,61 @@ int cuStreamEndCapture(Stream* stream, Graph** graph) {
   make(graph);
   (*graph)->nodes = std::move(nodes);
   (*graph)->device = real(stream).device;
+  for (std::size_t to = 0; to < (*graph)->nodes.size(); ++to) {
+    const std::vector<std::size_t>& behind = (*graph)->nodes[to].behind;
+    for (const std::size_t from : std::set(behind.begin(), behind.end()))
+      (*graph)->edges.push_back({from, to, {}});
+  }
+  return success;
+}
+
+int cuGraphGetEdges_v2(Graph* graph, Recorded** from, Recorded** to, lanner::cuda::GraphEdge* data,
+                       std::size_t* count) {
+  LANNER_FAKE_ENTER("cuGraphGetEdges");
+  if (from && *count < graph->edges.size()) return invalid_value;
+  *count = graph->edges.size();
+  for (std::size_t i = 0; from && i < graph->edges.size(); ++i) {
+    from[i] = &graph->nodes[graph->edges[i].from];
+    to[i] = &graph->nodes[graph->edges[i].to];
+    data[i] = graph->edges[i].data;
+  }
+  return success;
+}
+int cuGraphAddDependencies_v2(Graph* graph, Recorded** from, Recorded** to,
+                              const lanner::cuda::GraphEdge* data, std::size_t count) {
+  LANNER_FAKE_ENTER("cuGraphAddDependencies");
+  for (std::size_t i = 0; i < count; ++i) {
+    // Ports and types other than zero are for kernels alone.
+    if ((data[i].type != 0 || data[i].from_port != 0) && !(from[i]->kernel && to[i]->kernel))
+      return invalid_value;
+    graph->edges.push_back({static_cast<std::size_t>(from[i] - graph->nodes.data()),
+                            static_cast<std::size_t>(to[i] - graph->nodes.data()), data[i]});
+  }
+  return success;
+}
+int cuGraphRemoveDependencies_v2(Graph* graph, Recorded** from, Recorded** to,
+                                 const lanner::cuda::GraphEdge* data, std::size_t count) {
+  LANNER_FAKE_ENTER("cuGraphRemoveDependencies");
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto found = std::ranges::find_if(graph->edges, [&](const Edge& edge) {
+      return &graph->nodes[edge.from] == from[i] && &graph->nodes[edge.to] == to[i] &&
+             edge.data.type == data[i].type && edge.data.from_port == data[i].from_port;
+    });
+    if (found == graph->edges.end()) return invalid_value;
+    graph->edges.erase(found);
+  }
+  return success;
+}
+int cuGraphNodeGetType(Recorded* node, int* type) {
+  LANNER_FAKE_ENTER("cuGraphNodeGetType");
+  constexpr int host = 3;
+  *type = node->kernel ? lanner::cuda::graph_node_kernel : host;
+  return success;
+}
+int cuGraphKernelNodeGetParams_v2(Recorded* node, lanner::cuda::GraphKernelNode* kernel) {
+  LANNER_FAKE_ENTER("cuGraphKernelNodeGetParams");
+  if (!node->kernel) return invalid_value;
+  kernel->function = reinterpret_cast<lanner::cuda::FunctionHandle>(node->kernel);
   return success;
 }
 
@@ -333,6 +394,13 @@ int cuGraphInstantiateWithFlags(Graph** made, Graph* graph, unsigned long long) 
   make(made);
   (*made)->nodes = graph->nodes;
   (*made)->device = graph->device;
+  const auto name = [&](std::size_t node) {
+    return graph->nodes[node].kernel ? graph->nodes[node].kernel->name : std::string("-");
+  };
+  const std::lock_guard lock(world().mutex);
+  world().edges.clear();
+  for (const Edge& edge : graph->edges)
+    world().edges += name(edge.from) + (edge.data.type != 0 ? ">>" : ">") + name(edge.to) + "\n";
   return success;
 }
 int cuGraphLaunch(Graph* graph, Stream* stream) {
@@ -393,6 +461,6 @@ int cuLaunchKernel(Function* function, unsigned blocks_x, unsigned blocks_y, uns
   launch.shared_bytes = shared_bytes;
   Work work;
   if (const int status = bind_launch(*function, launch, arguments, work); status != success) return status;
-  return queue(stream, std::move(work), queues().kernel_seconds());
+  return queue(stream, std::move(work), queues().kernel_seconds(), function);
 }
 }

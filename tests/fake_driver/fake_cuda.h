@@ -38,6 +38,10 @@ int fake_cuda_queue(void* stream, const std::function<void()>& work);
 /// The same for a kernel with these pointers.
 int fake_cuda_queue_at(void* stream, const void* const* pointers, std::size_t count,
                        const std::function<void()>& work);
+/// The edges of the last instantiated graph, one per line: the kernels' names, `-` for other work, joined by
+/// `>`, or by `>>` where the second may start before the first has ended. Valid until the next call of this
+/// function.
+const char* fake_cuda_edges();
 /// From now on work is deferred until somebody waits for it, and then done in a random order (by `seed`)
 /// among those that streams, events and recorded graphs allow. 0: immediate again.
 void fake_cuda_defer(unsigned seed);

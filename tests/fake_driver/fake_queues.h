@@ -20,11 +20,14 @@ using Work = std::function<void()>;
 
 struct Stream;
 
+struct Function;
+
 /// A node of a graph, with the nodes that it depends on.
 struct Recorded {
   Work work;
   double seconds = 0;
   std::vector<std::size_t> behind;
+  Function* kernel = nullptr; ///< Null: no kernel that was launched.
 };
 
 struct Capture {
@@ -76,10 +79,10 @@ public:
   void set_kernel_seconds(double seconds) { kernel_seconds_ = seconds; }
   double kernel_seconds() const { return kernel_seconds_; }
 
-  void queue(Stream& stream, Work work, double seconds = 0) {
+  void queue(Stream& stream, Work work, double seconds = 0, Function* kernel = nullptr) {
     if (stream.capture) {
       Capture& capture = *stream.capture;
-      capture.nodes.push_back({std::move(work), seconds, stream.last});
+      capture.nodes.push_back({std::move(work), seconds, stream.last, kernel});
       stream.last = {capture.nodes.size() - 1};
       return;
     }

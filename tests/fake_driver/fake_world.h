@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/driver_api.h"
 #include "fake_driver/fake_queues.h"
 
 namespace lanner::fake {
@@ -21,12 +22,17 @@ inline constexpr int success = 0, invalid_value = 1, out_of_memory = 2, invalid_
                      launch_failed = 719, no_binary = 209;
 inline constexpr int max_gpus = 8;
 
+/// What node `to` waits for in node `from`.
+struct Edge {
+  std::size_t from, to;
+  cuda::GraphEdge data;
+};
 struct Graph {
   std::vector<Recorded> nodes;
+  std::vector<Edge> edges;
   int device = 0;
 };
 struct Module;
-struct Function;
 struct Block {
   std::size_t bytes;
   int device; ///< -1: pinned host memory.
@@ -36,7 +42,7 @@ struct World {
   std::mutex mutex;
   std::size_t calls = 0, fail_at = 0;
   int fail_with = 0;
-  std::string log, shown;
+  std::string log, shown, edges;
   std::map<const void*, Block> memory;
   std::size_t bytes = 0, limit = SIZE_MAX, objects = 0;
   std::size_t on_devices = 0, most_on_devices = 0;
@@ -136,11 +142,11 @@ inline int enter(const char* name) {
   return w.fail_with;
 }
 
-inline int queue(void* stream, Work work, double seconds = 0) {
+inline int queue(void* stream, Work work, double seconds = 0, Function* kernel = nullptr) {
   if (contexts.empty()) return not_in_context;
   Stream& own = real(static_cast<Stream*>(stream));
   if (own.device != contexts.back()) return invalid_handle;
-  queues().queue(own, std::move(work), seconds);
+  queues().queue(own, std::move(work), seconds, kernel);
   return success;
 }
 

@@ -322,7 +322,8 @@ std::string attention_source(const Attention& a, const AttentionTile& tile, DTyp
                          offset_text(step.bias->columns, "column"));
   }
   parameters.emplace_back("element_t* out");
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS) attention({}) {{",
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS) attention({}) {{\n  "
+                      "start_next();\n  wait_for_earlier();\n",
                       joined(parameters, ", "));
   return text + body + steps + behind_steps;
 }

@@ -207,6 +207,8 @@ std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share)
   text += fmt::format("{}{}template<bool aligned> __device__ inline void run({}) {}{}{}", places, line, list,
                       body, steps, behind);
   return text + fmt::format(R"(extern "C" __global__ void __launch_bounds__({}, {}) depthwise({}) {{
+  start_next();
+  wait_for_earlier();
   if (is_aligned<element_t, V>(src) && is_aligned<element_t, V>(weights) && is_aligned<result_t, V>(out))
     run<true>({});
   else

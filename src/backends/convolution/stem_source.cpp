@@ -95,6 +95,8 @@ __device__ inline void keep_weights(element_t* to, const element_t* weights) {
 )";
 
 constexpr const char* kernel_text = R"({
+  start_next();
+  wait_for_earlier();
   element_t* const kept = reinterpret_cast<element_t*>(dynamic_shared());
   Pixel* const patch = reinterpret_cast<Pixel*>(dynamic_shared() + PATCH_AT);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, near = lane % 4;

@@ -16,6 +16,18 @@ namespace {
 constexpr const char* prelude_text = R"(#define INF __int_as_float(0x7f800000)
 #define NAN_ __int_as_float(0x7fffffff)
 typedef long long index_t;
+// See Note [Early starts] in device/cuda/order.h. The next kernel may start when all blocks have called it.
+__device__ inline void start_next() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+// Waits for the end of all earlier work. Every kernel calls it before it reads or writes memory that others write.
+__device__ inline void wait_for_earlier() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 template<typename T> __device__ inline float load(T x) { return static_cast<float>(x); }
 struct half_t { unsigned short bits; };
 struct bf16_t { unsigned short bits; };

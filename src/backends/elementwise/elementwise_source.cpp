@@ -51,7 +51,8 @@ public:
     if (sized_) parameters_.emplace_back("const Sizes p");
     return fmt::format(
         "{}typedef {} number_t;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n"
-        "{}{}{}#pragma unroll\n    for (int k = 0; k < {}; ++k) {{\n{}    }}\n{}  }}\n}}\n",
+        "  start_next();\n  wait_for_earlier();\n{}{}{}#pragma unroll\n    for (int k = 0; k < {}; ++k) "
+        "{{\n{}    }}\n{}  }}\n}}\n",
         prelude(), narrow ? "unsigned" : "index_t", sized_ ? sizes() : "",
         sized_ ? sized_name(program_) : "elementwise", joined(parameters_, ", "), checks_, loop_, before_,
         width_, body_, behind_);

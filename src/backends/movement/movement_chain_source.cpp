@@ -264,6 +264,8 @@ std::string movement_chain_source(const MovementChain& chain) {
   return fmt::format(R"({}typedef {} element_t;
 constexpr int V = {};
 extern "C" __global__ void __launch_bounds__({}) movement_chain({}) {{
+  start_next();
+  wait_for_earlier();
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= {}u) return;
   const bool aligned = {};

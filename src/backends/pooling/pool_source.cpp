@@ -69,6 +69,8 @@ template<bool aligned> __device__ inline void work(const element_t* __restrict__
   store_pack<element_t, V>(out + n * DST_N + oz * DST_Z + oy * DST_Y + ox * DST_X + c, pack, aligned);
 }
 extern "C" __global__ void __launch_bounds__(256) pool(const element_t* __restrict__ src, element_t* __restrict__ out) {
+  start_next();
+  wait_for_earlier();
   if (V == 1 || (is_aligned<element_t, V>(src) && is_aligned<element_t, V>(out)))
     work<true>(src, out);
   else

@@ -105,6 +105,26 @@ const char* const bulk_begin = R"(
     phase ^= 1;
   };
 
+  const auto copy_b = [&](unsigned to, unsigned barrier, int k) {
+    if (B::exchanged) {
+      copy_box(to + 2 * A_SIZE, b_map, barrier, k * BK, n0, B_STEP != 0 ? z : 0);
+      return;
+    }
+#pragma unroll
+    for (int panel = 0; panel < BN / 64; ++panel)
+      copy_box(to + 2 * (A_SIZE + panel * 64 * BK), b_map, barrier, n0 + panel * 64, k * BK, B_STEP != 0 ? z : 0);
+  };
+  // The first stages of b.
+  int early = 0;
+  if (CONSTANT_B && threadIdx.x == 0) {
+    begin_tile(blockIdx.x);
+    for (; early < STAGES && first + early < last; ++early) {
+      expect_bytes(full + 8 * early, STAGE * sizeof(element_t));
+      copy_b(shared_address(shared + early * STAGE), full + 8 * early, first + early);
+    }
+  }
+  wait_for_earlier();
+
   if (threadIdx.x < 128) {
     lower_registers<40>();
     if (threadIdx.x > 0) return;
@@ -114,15 +134,11 @@ const char* const bulk_begin = R"(
       for (int k = first; k < last; ++k) {
         wait_for_phase(empty + 8 * stage, phase ^ 1);
         const unsigned barrier = full + 8 * stage, to = shared_address(shared + stage * STAGE);
-        expect_bytes(barrier, STAGE * sizeof(element_t));
+        const bool begun = CONSTANT_B && early > 0;
+        if (begun) --early;
+        else expect_bytes(barrier, STAGE * sizeof(element_t));
         boxes.copy(to, a_map, barrier, k);
-        if (B::exchanged) {
-          copy_box(to + 2 * A_SIZE, b_map, barrier, k * BK, n0, B_STEP != 0 ? z : 0);
-        } else {
-#pragma unroll
-          for (int panel = 0; panel < BN / 64; ++panel)
-            copy_box(to + 2 * (A_SIZE + panel * 64 * BK), b_map, barrier, n0 + panel * 64, k * BK, B_STEP != 0 ? z : 0);
-        }
+        if (!begun) copy_b(to, barrier, k);
         next_stage();
       }
       if (STAGED) {
@@ -175,6 +191,7 @@ const char* const bulk_products = R"(
       wait_for_phase(full + 8 * stage, phase);
       staged = reinterpret_cast<const unsigned char*>(shared + stage * STAGE);
     }
+    if (tile + gridDim.x >= ALL_TILES) start_next();
     read_unit(0);
     wait_for_products<0>();
     settle_all();

@@ -81,11 +81,7 @@ const char* const group_lambdas = R"(
 const char* const group_products = R"(
   // With one block per multiprocessor, the next products are queued before the previous ones have finished.
   constexpr int LAG = STAGES > 3 ? 1 : 0, AHEAD = STAGES - 1 - LAG;
-#pragma unroll
-  for (int s = 0; s < AHEAD; ++s) {
-    if (first + s < last) load_stage(s, first + s);
-    end_group();
-  }
+  load_first_stages(AHEAD);
   settle_all();
   int read = 0, write = AHEAD;
   for (int k = first; k < last; ++k) {
@@ -100,6 +96,7 @@ const char* const group_products = R"(
     read = read + 1 == STAGES ? 0 : read + 1;
     write = write + 1 == STAGES ? 0 : write + 1;
   }
+  start_next();
   read_unit(0);
   wait_for_products<0>();
   settle_all();

@@ -181,7 +181,8 @@ std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const Matr
   lanner::check(tile && split >= 1 && split <= tiles && split <= 64, ErrorCode::bad_data,
                 "cuda: own products have no tile {} in {} parts: build the plan again", config.text("tile"),
                 split);
-  const MatrixPlan plan{problem, *tile, split};
+  MatrixPlan plan{problem, *tile, split};
+  plan.problem.constant_b = preparation.constants[inputs.at(1)] != nullptr;
   lanner::check(runs_on(plan, gpu.capability()), ErrorCode::unsupported,
                 "cuda: own products: tile {} does not fit this GPU: build the plan again", tile->name());
   return std::make_unique<MatrixKernel>(gpu, plan, std::move(inputs), std::move(columns));

@@ -107,8 +107,8 @@ std::string sizes_text(const MatrixPlan& plan) {
   text += fmt::format("constexpr unsigned Z_ROWS = {}u, Z_COLUMNS = {}u;\n", p.side_by_side ? 0 : p.rows,
                       p.side_by_side ? p.columns : 0);
   text += fmt::format("constexpr bool WARP_GROUPS = {}, ALTERNATING = {};\n", t.groups, t.alternating) +
-          constant("THREADS", t.threads()) + constant("LINE_PADDING", line_padding(t)) +
-          constant("STAGED", staged_bytes(plan)) +
+          fmt::format("constexpr bool CONSTANT_B = {};\n", p.constant_b) + constant("THREADS", t.threads()) +
+          constant("LINE_PADDING", line_padding(t)) + constant("STAGED", staged_bytes(plan)) +
           constant("READ_UNITS", least_blocks(plan) > 1 || staged_step(plan) ? 1 : 2);
   text += padding_text(p);
   return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);
@@ -330,7 +330,7 @@ std::string join_text(const Finish& finish) {
   const std::string arguments = joined(finish.arguments, ", ");
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({0}) join_sums(const sum_t* __restrict__ "
-      "sums, {1}) {{{2}"
+      "sums, {1}) {{\n  start_next();\n  wait_for_earlier();{2}"
       "  const unsigned all = static_cast<unsigned>(i / N), z = all / M;\n"
       "  const unsigned row = z * Z_ROWS + all % M, column = z * Z_COLUMNS + static_cast<unsigned>(i % N);\n"
       "  Given given;\n  Shared shares;\n"
@@ -450,7 +450,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   const bool split = plan.split > 1;
   const std::string given = split ? "sum_t* __restrict__ sums" : joined(finish.parameters, ", ");
   const std::string arguments = joined(finish.arguments, ", ");
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS, {}) matrix({}{}, {}) {{",
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS, {}) matrix({}{}, {}) {{\n",
                       least_blocks(plan), t.bulk ? bulk_parameters : matrix_parameters,
                       staged_step(plan) ? staged_parameter : "", given);
   if (t.bulk && !staged_step(plan)) text += "  const TensorMap& staged_map = a_map; // Not used.\n";

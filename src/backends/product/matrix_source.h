@@ -70,6 +70,7 @@ struct MatrixProblem {
   std::optional<ByteRounding> rounding = std::nullopt; ///< Of the result, after the steps.
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   OperandLayout a, b;
+  bool constant_b = false; ///< b is not written by kernels, so that it may be read before earlier ones end.
   std::optional<MatrixWindow> window; ///< When set, a is an image and `a`'s layout is unused.
   std::int64_t leading = 0;           ///< Of the result's rows.
   /// Results of a batch share rows, with their columns side by side, as for a convolution's groups. Otherwise

@@ -213,9 +213,24 @@ const char* const matrix_begin = R"(
   b += z * B_STEP;
 
   const Rows rows(m0);
+  const auto load_stage_of_a = [&](int stage, int k) { rows.load(shared + stage * STAGE, a, k * BK); };
+  const auto load_stage_of_b = [&](int stage, int k) { load_b(shared + stage * STAGE + A_SIZE, b, n0, k * BK); };
   const auto load_stage = [&](int stage, int k) {
-    rows.load(shared + stage * STAGE, a, k * BK);
-    load_b(shared + stage * STAGE + A_SIZE, b, n0, k * BK);
+    load_stage_of_a(stage, k);
+    load_stage_of_b(stage, k);
+  };
+  // A group of copies for each of the first stages; the first group has all copies that begin early.
+  const auto load_first_stages = [&](int count) {
+#pragma unroll
+    for (int s = 0; s < count; ++s)
+      if (CONSTANT_B && first + s < last) load_stage_of_b(s, first + s);
+    wait_for_earlier();
+#pragma unroll
+    for (int s = 0; s < count; ++s) {
+      if (first + s < last) load_stage_of_a(s, first + s);
+      if (!CONSTANT_B && first + s < last) load_stage_of_b(s, first + s);
+      end_group();
+    }
   };
   sum_t acc[MT][NT][4];
   clear(acc);
@@ -246,11 +261,7 @@ const char* const matrix_epilogue = R"(
 )";
 
 const char* const warp_products = R"(
-#pragma unroll
-  for (int s = 0; s < STAGES - 1; ++s) {
-    if (first + s < last) load_stage(s, first + s);
-    end_group();
-  }
+  load_first_stages(STAGES - 1);
 
   constexpr int STEPS = BK / 16;
   unsigned fa[2][MT][4], fb[2][NT / 2][4];
@@ -294,17 +305,14 @@ const char* const warp_products = R"(
           multiply(acc[i][j], fa[step % 2][i], fb[step % 2][j / 2][j % 2 * 2], fb[step % 2][j / 2][j % 2 * 2 + 1]);
     }
   }
+  start_next();
   read_unit(0);
   wait_for_groups<0>();
   __syncthreads();
 )";
 
 const char* const scalar_products = R"(
-#pragma unroll
-  for (int s = 0; s < STAGES - 1; ++s) {
-    if (first + s < last) load_stage(s, first + s);
-    end_group();
-  }
+  load_first_stages(STAGES - 1);
 
   // Two depth steps at a time. Sums have mma.sync's layout: of sixteen rows and eight columns a thread holds
   // two rows and two columns.
@@ -355,6 +363,7 @@ const char* const scalar_products = R"(
     for (int step = 0; step < BK; step += 2) add_products(stage, step);
     read = read + 1 == STAGES ? 0 : read + 1;
   }
+  start_next();
   read_unit(0);
   wait_for_groups<0>();
   __syncthreads();

@@ -60,6 +60,8 @@ template<int width> __device__ inline total_t joined(const total_t (*slices)[wid
   return total;
 }
 extern "C" __global__ void __launch_bounds__(THREADS) columns(const element_t* __restrict__ src, made_t* __restrict__ out) {
+  start_next();
+  wait_for_earlier();
   __shared__ total_t slices[SLICES][WIDE];
   const unsigned group = blockIdx.x % GROUPS, part = blockIdx.x / GROUPS % PARTS, set = blockIdx.x / (GROUPS * PARTS);
   const int lane = threadIdx.x % LANES, slice = threadIdx.x / LANES, column = (group * LANES + lane) * V;
@@ -97,6 +99,8 @@ PLACES
 constexpr const char* second_kernel = R"(
 constexpr int SIDE = 32, SHARES = THREADS / SIDE, SIDES = (COLUMNS + SIDE - 1) / SIDE;
 extern "C" __global__ void __launch_bounds__(THREADS) join_parts(const total_t* __restrict__ parts, element_t* __restrict__ out) {
+  start_next();
+  wait_for_earlier();
   __shared__ total_t shares[SHARES][SIDE];
   const unsigned set = blockIdx.x / SIDES;
   const int lane = threadIdx.x % SIDE, share = threadIdx.x / SIDE, column = blockIdx.x % SIDES * SIDE + lane;

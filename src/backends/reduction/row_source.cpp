@@ -266,6 +266,7 @@ std::string row_source(const HeldRows& rows) {
   arguments.emplace_back("static_cast<unsigned>(rows)");
   return fmt::format("{}typedef {} element_t;\n{}{}{}{}"
                      "extern \"C\" __global__ void __launch_bounds__({}) rows({}) {{\n"
+                     "  start_next();\n  wait_for_earlier();\n"
                      "  if (V == 1 || ({}))\n"
                      "    work<true>({});\n"
                      "  else\n"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
+#include <shared_mutex>
 
 #include "base/check.h"
 #include "base/file/cache_file.h"
@@ -85,7 +87,40 @@ std::string machine_code(const Gpu& gpu, const std::string& source) {
   return code;
 }
 
+/// Functions whose kernels wait inside for earlier work. Never shrinks, as modules are never unloaded.
+struct EarlyStarts {
+  std::shared_mutex mutex;
+  std::set<FunctionHandle> functions;
+};
+
+EarlyStarts& early_starts() {
+  static auto* all = new EarlyStarts;
+  return *all;
+}
+
+std::size_t occurrences(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+void note_early_start(const Gpu& gpu, std::string_view source, FunctionHandle function) {
+  constexpr int least_capability = 90;
+  lanner::check(occurrences(source, "__global__") == occurrences(source, "wait_for_earlier();"),
+                ErrorCode::internal, "cuda: a source has a kernel that does not call wait_for_earlier()");
+  if (gpu.capability() < least_capability) return;
+  EarlyStarts& all = early_starts();
+  const std::unique_lock lock(all.mutex);
+  all.functions.insert(function);
+}
+
 } // namespace
+
+bool starts_early(FunctionHandle function) {
+  EarlyStarts& all = early_starts();
+  const std::shared_lock lock(all.mutex);
+  return all.functions.contains(function);
+}
 
 FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const char* name) {
   const std::string key = "embedded " + std::string(stem);
@@ -113,6 +148,7 @@ FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, cons
     check(driver().function_set_attribute(function, function_attribute_max_dynamic_shared,
                                           static_cast<int>(shared_bytes)),
           "cuFuncSetAttribute");
+  note_early_start(gpu, source, function);
   return function;
 }
 

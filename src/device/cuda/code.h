@@ -21,8 +21,13 @@ bool has_embedded(std::string_view stem);
 /// the process and in the user's cache folder. The module lives as long as the process. `shared_bytes`: the
 /// dynamic shared memory of its launches, where that may exceed the usual 48 KiB. Throws
 /// Error{unsupported} where NVRTC is missing, Error{internal} with its log where the source does not compile.
+/// Each kernel of the source must call wait_for_earlier(): see Note [Early starts] in order.h.
 FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name,
                                  unsigned shared_bytes = 0);
+
+/// Whether the kernel waits inside for the work queued before it, so that it may start before that ends:
+/// see Note [Early starts] in order.h. Thread-safe.
+bool starts_early(FunctionHandle function);
 
 /// A launch with one-dimensional blocks.
 struct Grid {

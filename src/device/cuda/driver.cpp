@@ -53,11 +53,15 @@ bool bind_code(SharedLibrary& library, Driver& d) {
 void bind_newer(SharedLibrary& library, Driver& d) {
   if (library.bind("cuGraphGetEdges_v2", d.graph_edges) &&
       library.bind("cuGraphAddDependencies_v2", d.graph_add_edges) &&
-      library.bind("cuGraphRemoveDependencies_v2", d.graph_remove_edges))
+      library.bind("cuGraphRemoveDependencies_v2", d.graph_remove_edges) &&
+      library.bind("cuGraphNodeGetType", d.graph_node_type) &&
+      library.bind("cuGraphKernelNodeGetParams_v2", d.graph_kernel_node))
     return;
   d.graph_edges = nullptr;
   d.graph_add_edges = nullptr;
   d.graph_remove_edges = nullptr;
+  d.graph_node_type = nullptr;
+  d.graph_kernel_node = nullptr;
 }
 
 bool bind_all(SharedLibrary& library, Driver& d) {

@@ -53,6 +53,19 @@ struct GraphEdge {
   unsigned char from_port = 0, to_port = 0, type = 0;
   unsigned char reserved[5] = {};
 };
+inline constexpr unsigned char edge_port_programmatic = 1, edge_type_programmatic = 1;
+
+inline constexpr int graph_node_kernel = 0; ///< CU_GRAPH_NODE_TYPE_KERNEL.
+
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct GraphKernelNode {
+  FunctionHandle function = nullptr;
+  unsigned grid[3] = {}, block[3] = {}, shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  void* kernel = nullptr;
+  ContextHandle context = nullptr;
+};
 
 /// The driver's functions. All are set in an opened table, except those marked.
 struct Driver {
@@ -102,18 +115,21 @@ struct Driver {
   Result (*graph_instantiate)(GraphExecHandle*, GraphHandle, unsigned long long flags);
   Result (*graph_launch)(GraphExecHandle, StreamHandle);
   Result (*graph_destroy)(GraphHandle);
-  /// Null before CUDA 12.3.
+  /// The next five are null before CUDA 12.3.
   Result (*graph_edges)(GraphHandle, GraphNodeHandle* from, GraphNodeHandle* to, GraphEdge*, std::size_t*);
   Result (*graph_add_edges)(GraphHandle, const GraphNodeHandle* from, const GraphNodeHandle* to,
                             const GraphEdge*, std::size_t);
   Result (*graph_remove_edges)(GraphHandle, const GraphNodeHandle* from, const GraphNodeHandle* to,
                                const GraphEdge*, std::size_t);
+  Result (*graph_node_type)(GraphNodeHandle, int* type);
+  Result (*graph_kernel_node)(GraphNodeHandle, GraphKernelNode*);
   Result (*graph_exec_destroy)(GraphExecHandle);
 
   /// Write 128 bytes to `map`.
   Result (*tensor_map_tiled)(void* map, int type, unsigned rank, void* memory, const std::uint64_t* dims,
                              const std::uint64_t* byte_strides, const std::uint32_t* box,
-                             const std::uint32_t* steps, int interleave, int swizzle, int promotion, int fill);
+                             const std::uint32_t* steps, int interleave, int swizzle, int promotion,
+                             int fill);
   Result (*tensor_map_images)(void* map, int type, unsigned rank, void* memory, const std::uint64_t* dims,
                               const std::uint64_t* byte_strides, const int* lower, const int* upper,
                               std::uint32_t channels, std::uint32_t pixels, const std::uint32_t* steps,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "device/cuda/code.h"
 
 namespace lanner::cuda {
 namespace {
@@ -181,19 +182,36 @@ bool GraphExec::keeps_order() {
   return driver().graph_edges != nullptr;
 }
 
-/// Replaces the edges of `graph` that do not wait for the end of a node by ones that do.
-static void order_fully(GraphHandle graph) {
+/// The kernel of a node, null for nodes of other kinds.
+static FunctionHandle kernel_of(GraphNodeHandle node) {
+  int type = 0;
+  check(driver().graph_node_type(node, &type), "cuGraphNodeGetType");
+  if (type != graph_node_kernel) return nullptr;
+  GraphKernelNode kernel;
+  check(driver().graph_kernel_node(node, &kernel), "cuGraphKernelNodeGetParams");
+  return kernel.function;
+}
+
+/// What `to` waits for in `from`: Note [Early starts] in order.h.
+static GraphEdge edge_between(GraphNodeHandle from, GraphNodeHandle to) {
+  if (!starts_early(kernel_of(to)) || !kernel_of(from)) return {};
+  return {.from_port = edge_port_programmatic, .to_port = 0, .type = edge_type_programmatic};
+}
+
+/// Replaces edges of `graph`, so that kernels of libraries start after the end of earlier ones, and own ones
+/// before it.
+static void order(GraphHandle graph) {
   std::size_t count = 0;
   check(driver().graph_edges(graph, nullptr, nullptr, nullptr, &count), "cuGraphGetEdges");
   std::vector<GraphNodeHandle> from(count), to(count);
   std::vector<GraphEdge> edges(count);
   if (count == 0) return;
   check(driver().graph_edges(graph, from.data(), to.data(), edges.data(), &count), "cuGraphGetEdges");
-  const GraphEdge full;
   for (std::size_t i = 0; i < count; ++i) {
-    if (edges[i].type == 0 && edges[i].from_port == 0) continue;
+    const GraphEdge wanted = edge_between(from[i], to[i]);
+    if (edges[i].type == wanted.type && edges[i].from_port == wanted.from_port) continue;
     check(driver().graph_remove_edges(graph, &from[i], &to[i], &edges[i], 1), "cuGraphRemoveDependencies");
-    check(driver().graph_add_edges(graph, &from[i], &to[i], &full, 1), "cuGraphAddDependencies");
+    check(driver().graph_add_edges(graph, &from[i], &to[i], &wanted, 1), "cuGraphAddDependencies");
   }
 }
 
@@ -202,7 +220,7 @@ std::unique_ptr<GraphExec> GraphExec::end(const Gpu& gpu, const OwnedStream& str
   check(driver().stream_end_capture(stream.handle(), &graph), "cuStreamEndCapture");
   const std::unique_ptr<GraphTag, void (*)(GraphHandle)> held(
       graph, [](GraphHandle done) { static_cast<void>(driver().graph_destroy(done)); });
-  if (keeps_order()) order_fully(graph);
+  if (keeps_order()) order(graph);
   GraphExecHandle made = nullptr;
   check(driver().graph_instantiate(&made, graph, 0), "cuGraphInstantiate");
   return std::unique_ptr<GraphExec>(new GraphExec(gpu, made));
