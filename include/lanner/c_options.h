@@ -176,7 +176,9 @@ typedef struct lanner_build_options {
   size_t tag_count;
   int32_t
       freeze_batch_norm; /* Not 0: TensorFlow's batch normalisation in training mode is read as inference. */
-  int32_t reserved_3;    /* 0. */
+  /* Not 0: calibration data serve to find ranges and to check nodes alone, so that builds from the table that
+     they give have the same answers. */
+  int32_t ranges_only;
 } lanner_build_options;
 
 typedef struct lanner_load_options {

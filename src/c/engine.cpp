@@ -22,7 +22,7 @@ void check_reserved(std::initializer_list<std::int32_t> given) {
 
 BuildOptions options_of(const lanner_build_options* options) {
   const lanner_build_options given = read_options(options);
-  check_reserved({given.reserved, given.reserved_2, given.reserved_3});
+  check_reserved({given.reserved, given.reserved_2});
   BuildOptions result;
   take_options(build_option_table(), given, result);
   return result;

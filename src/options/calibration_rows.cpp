@@ -106,6 +106,13 @@ void add_calibration_rows(OptionTable<BuildOptions>& table) {
            .flag = "--least-snr",
            .metavar = "DB"},
           &BuildOptions::calibration, &Calibration::least_snr, field<C>("least_snr", least_snr_in)));
+  table.push_back(row({.name = "ranges_only",
+                       .help = "do not correct biases or scale channels by calibration data",
+                       .details = "neither is part of a calibration table, so that builds from the table give "
+                                  "the same answers; docs/int8.md",
+                       .flag = "--ranges-only"},
+                      &BuildOptions::calibration, &Calibration::ranges_only,
+                      flag_field("ranges_only", &C::ranges_only)));
   table.push_back(row<NamedTexts, BuildOptions>(
       {.name = "ranges",
        .help = "range of a value for precision int8, instead of the calibrated one",

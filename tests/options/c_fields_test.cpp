@@ -23,7 +23,7 @@ constexpr bool ends_at(std::size_t size, std::size_t last) {
   return last + sizeof(Member) == size;
 }
 static_assert(ends_at<std::int32_t>(sizeof(lanner_build_options),
-                                    offsetof(lanner_build_options, reserved_3)));
+                                    offsetof(lanner_build_options, ranges_only)));
 static_assert(ends_at<std::int32_t>(sizeof(lanner_load_options), offsetof(lanner_load_options, verify)));
 static_assert(ends_at<void*>(sizeof(lanner_verify_options), offsetof(lanner_verify_options, progress_user)));
 static_assert(ends_at<std::int32_t>(sizeof(lanner_context_options),
@@ -101,6 +101,7 @@ const Cases<lanner_build_options> build_cases{
     {"calibration", [](auto& given) { given.calibration = "model.calibration"; }},
     {"calibrator", [](auto& given) { given.calibrator = "entropy"; }},
     {"least_snr", [](auto& given) { given.least_snr = 25; }},
+    {"ranges_only", [](auto& given) { given.ranges_only = 1; }},
     {"ranges", [](auto& given) { given.ranges = &value_range, given.range_count = 1; }},
     {"signature", [](auto& given) { given.signature = "serving_default"; }},
     {"tags", [](auto& given) { given.tags = serve, given.tag_count = 1; }},

@@ -1,23 +1,25 @@
-// max_pool of i8 and u8 over one or two spatial axes, row-major and channels last.
+// max_pool over one or two spatial axes: of i8 and u8 row-major and channels last, of f32 and bf16 channels
+// last.
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
 #include "backends/cpu/for_this_cpu.h"
 #include "backends/cpu/layouts.h"
+#include "backends/cpu/stored_types.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
-#include "backends/pooling/byte_maxima.h"
+#include "backends/pooling/maxima.h"
 #include "backends/storage_layout.h"
 #include "device/parallel.h"
 #include "ops/convolution/window.h"
 
 namespace lanner {
 
-const ByteMaximaFunctions& byte_maxima() {
-  static const ByteMaximaFunctions chosen =
-      for_this_cpu(byte_maxima_baseline, byte_maxima_avx2, byte_maxima_avx512);
+const MaximaFunctions& maxima_functions() {
+  static const MaximaFunctions chosen = for_this_cpu(maxima_baseline, maxima_avx2, maxima_avx512);
   return chosen;
 }
 
@@ -36,18 +38,43 @@ struct Axis {
     for (std::int64_t t = 0; t < taps; ++t)
       if (const std::int64_t i = first(position) + t * dilation; i >= 0 && i < size) body(i);
   }
+  /// The positions [from, to) whose taps all lie inside.
+  std::array<std::int64_t, 2> whole() const {
+    const std::int64_t from = std::min((begin + stride - 1) / stride, positions);
+    const std::int64_t most = size - 1 - (taps - 1) * dilation + begin; // Of position * stride.
+    return {from, most < 0 ? from : std::clamp(most / stride + 1, from, positions)};
+  }
 };
+
+/// The functions for elements of a type, and its lowest number.
+struct ElementType {
+  Maxima maxima;
+  std::int64_t bytes;
+  std::array<std::uint8_t, 4> lowest;
+};
+
+ElementType element_type(DType type) {
+  const MaximaFunctions& functions = maxima_functions();
+  switch (type) {
+  case DType::i8:
+    return {functions.of_i8, 1, {0x80}};
+  case DType::u8:
+    return {functions.of_u8, 1, {0}};
+  case DType::bf16:
+    return {functions.of_bf16, 2, {0x80, 0xff}};
+  default:
+    return {functions.of_f32, 4, {0, 0, 0x80, 0xff}};
+  }
+}
 
 struct Pool {
   std::int64_t batch, channels;
   Axis rows, columns;
-  bool is_signed;
 
   explicit Pool(const GroupOp& op) {
     const Shape x = op.input(0).shape(), y = op.type().shape();
     batch = x[0];
     channels = x[1];
-    is_signed = is_signed_type(op);
     const auto spatial = [](const Shape& shape) { return std::span(shape.dims()).subspan(2); };
     const auto attributes = ops::WindowAttributes::read(op.attributes(), x.rank() - 2);
     const ops::Window window =
@@ -59,22 +86,19 @@ struct Pool {
     if (x.rank() == 4) rows = axis(0);
     columns = axis(x.rank() - 3);
   }
-
-  static bool is_signed_type(const GroupOp& op) { return op.type().dtype() == DType::i8; }
-  std::uint8_t least() const { return is_signed ? 0x80 : 0; }
 };
 
 class MaxPoolKernel final : public Kernel {
 public:
-  MaxPoolKernel(const Pool& pool, bool channels_last, int threads)
-      : pool_(pool), channels_last_(channels_last), threads_(threads),
-        maxima_(pool.is_signed ? byte_maxima().of_signed : byte_maxima().of_unsigned) {}
+  MaxPoolKernel(const Pool& pool, DType type, bool channels_last, int threads)
+      : pool_(pool), type_(element_type(type)), is_signed_(type == DType::i8), channels_last_(channels_last),
+        threads_(threads) {}
 
   void launch(const Launch& launch) const override {
-    const auto* x = static_cast<const std::uint8_t*>(launch.inputs[0]);
-    auto* y = static_cast<std::uint8_t*>(launch.outputs[0]);
+    const auto* x = static_cast<const std::byte*>(launch.inputs[0]);
+    auto* y = static_cast<std::byte*>(launch.outputs[0]);
     const std::int64_t planes = channels_last_ ? pool_.batch : pool_.batch * pool_.channels;
-    const std::int64_t line = pool_.columns.positions * (channels_last_ ? pool_.channels : 1);
+    const std::int64_t line = pool_.columns.positions * (channels_last_ ? pixel_bytes() : 1);
     constexpr std::int64_t bytes_of_a_share = 16384; // a few microseconds of work justify waking a thread
     const std::int64_t grain = std::max<std::int64_t>(1, bytes_of_a_share / std::max<std::int64_t>(line, 1));
     parallel_for(threads_, 0, planes * pool_.rows.positions, grain,
@@ -84,71 +108,82 @@ public:
   }
 
 private:
+  using Taps = std::vector<const std::byte*>;
+
+  std::int64_t pixel_bytes() const { return pool_.channels * type_.bytes; }
+
   /// Rows of pixels, each of all channels.
-  void pixels(const std::uint8_t* x, std::uint8_t* y, std::int64_t begin, std::int64_t end) const {
-    const std::int64_t channels = pool_.channels;
-    std::vector<const std::uint8_t*> taps;
+  void pixels(const std::byte* x, std::byte* y, std::int64_t begin, std::int64_t end) const {
+    const Axis& columns = pool_.columns;
+    const auto [from, to] = columns.whole();
+    Taps taps;
     for (std::int64_t r = begin; r < end; ++r) {
-      const std::uint8_t* image =
-          x + r / pool_.rows.positions * pool_.rows.size * pool_.columns.size * channels;
-      for (std::int64_t c = 0; c < pool_.columns.positions; ++c) {
+      const std::byte* image = x + r / pool_.rows.positions * pool_.rows.size * columns.size * pixel_bytes();
+      const auto fold_run = [&](std::int64_t first, std::int64_t pixels) {
         taps.clear();
         pool_.rows.inside(r % pool_.rows.positions, [&](std::int64_t row) {
-          pool_.columns.inside(c, [&](std::int64_t column) {
-            taps.push_back(image + (row * pool_.columns.size + column) * channels);
+          columns.inside(first, [&](std::int64_t column) {
+            taps.push_back(image + (row * columns.size + column) * pixel_bytes());
           });
         });
-        fold(taps, y + (r * pool_.columns.positions + c) * channels, channels);
-      }
+        fold(taps, y + (r * columns.positions + first) * pixel_bytes(),
+             {pool_.channels, pixels, columns.stride * pool_.channels});
+      };
+      for (std::int64_t c = 0; c < from; ++c) fold_run(c, 1);
+      if (from < to) fold_run(from, to - from);
+      for (std::int64_t c = to; c < columns.positions; ++c) fold_run(c, 1);
     }
   }
 
-  /// Rows of one channel each: first the maxima of columns, then of windows along the row.
-  void lines(const std::uint8_t* x, std::uint8_t* y, std::int64_t begin, std::int64_t end) const {
+  /// Rows of bytes of one channel each: first the maxima of columns, then of windows along the row.
+  void lines(const std::byte* x, std::byte* y, std::int64_t begin, std::int64_t end) const {
     const Axis& columns = pool_.columns;
     const std::int64_t last = columns.first(columns.positions - 1) + (columns.taps - 1) * columns.dilation;
     // With what lies outside on both sides.
-    std::vector<std::uint8_t> row(static_cast<std::size_t>(columns.begin + std::max(columns.size, last + 1)),
-                                  pool_.least());
-    std::vector<const std::uint8_t*> taps;
+    std::vector<std::byte> row(static_cast<std::size_t>(columns.begin + std::max(columns.size, last + 1)),
+                               std::byte{type_.lowest[0]});
+    Taps taps;
     for (std::int64_t r = begin; r < end; ++r) {
-      const std::uint8_t* plane = x + r / pool_.rows.positions * pool_.rows.size * columns.size;
+      const std::byte* plane = x + r / pool_.rows.positions * pool_.rows.size * columns.size;
       taps.clear();
       pool_.rows.inside(r % pool_.rows.positions,
                         [&](std::int64_t i) { taps.push_back(plane + i * columns.size); });
-      fold(taps, row.data() + columns.begin, columns.size);
-      std::uint8_t* const out = y + r * columns.positions;
+      fold(taps, row.data() + columns.begin, {columns.size});
+      std::byte* const out = y + r * columns.positions;
       taps.clear();
       for (std::int64_t t = 0; t < columns.taps; ++t) taps.push_back(row.data() + t * columns.dilation);
       if (columns.stride == 1)
-        maxima_(taps.data(), columns.taps, out, columns.positions);
+        fold(taps, out, {columns.positions});
       else
-        pool_.is_signed ? steps<std::int8_t>(taps, out) : steps<std::uint8_t>(taps, out);
+        is_signed_ ? steps<std::int8_t>(taps, out) : steps<std::uint8_t>(taps, out);
     }
   }
 
   template<typename T>
-  void steps(const std::vector<const std::uint8_t*>& taps, std::uint8_t* out) const {
+  void steps(const Taps& taps, std::byte* out) const {
     const std::int64_t stride = pool_.columns.stride, positions = pool_.columns.positions;
     for (std::int64_t p = 0; p < positions; ++p) {
       T most = static_cast<T>(taps[0][p * stride]);
-      for (const std::uint8_t* tap : taps) most = std::max(most, static_cast<T>(tap[p * stride]));
-      out[p] = static_cast<std::uint8_t>(most);
+      for (const std::byte* tap : taps) most = std::max(most, static_cast<T>(tap[p * stride]));
+      out[p] = static_cast<std::byte>(most);
     }
   }
 
-  void fold(const std::vector<const std::uint8_t*>& taps, std::uint8_t* out, std::int64_t size) const {
-    if (taps.empty())
-      std::memset(out, pool_.least(), static_cast<std::size_t>(size));
-    else
-      maxima_(taps.data(), static_cast<std::int64_t>(taps.size()), out, size);
+  void fold(const Taps& taps, std::byte* out, const PixelRun& run) const {
+    if (!taps.empty()) return type_.maxima(taps.data(), static_cast<std::int64_t>(taps.size()), out, run);
+    for (std::int64_t i = 0; i < run.pixels * run.size; ++i)
+      std::memcpy(out + i * type_.bytes, type_.lowest.data(), static_cast<std::size_t>(type_.bytes));
   }
 
   Pool pool_;
-  bool channels_last_;
+  ElementType type_;
+  bool is_signed_, channels_last_;
   int threads_;
-  ByteMaxima maxima_;
 };
+
+bool is_real(DType type) {
+  return type == DType::f32 || type == DType::bf16;
+}
 
 bool takes(const Group& group, std::string& reason) {
   if (group.ops().size() != 1 || group.ops().front().kind() != "max_pool") return false;
@@ -156,12 +191,22 @@ bool takes(const Group& group, std::string& reason) {
   const std::size_t rank = op.input(0).shape().rank();
   const DType type = op.input(0).dtype();
   const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
-  if (type != DType::i8 && type != DType::u8) return false; // oneDNN's
-  if ((rank == 3 || rank == 4) && !indices &&
+  if ((type == DType::i8 || type == DType::u8 || is_real(type)) && (rank == 3 || rank == 4) && !indices &&
       ops::Window::product_of(op.attributes().integers("kernel_shape")) <= most_taps)
     return true;
-  reason = "supports rank 3 and 4, windows of 1024 elements, without the indices output";
+  reason =
+      "supports i8, u8, f32 and bf16 of rank 3 and 4, windows of 1024 elements, without the indices output";
   return false;
+}
+
+double estimate(const Node& node, const Storage& storage, double taps, const Target& target) {
+  const DType type = stored_type(storage, node.input(0)->type.dtype());
+  const auto bytes = static_cast<double>(bit_width(type)) / 8;
+  const double of_y = static_cast<double>(node.output(0)->type.shape().elements()) * bytes,
+               of_x = static_cast<double>(node.input(0)->type.shape().elements()) * bytes;
+  constexpr double nanoseconds_of_a_tap = 0.04;
+  return seconds_of({.bytes = of_x + of_y, .threads = target.threads}, target) +
+         of_y * taps * nanoseconds_of_a_tap * 1e-9 / target.threads;
 }
 
 TacticList max_pool_tactics(const Node& node, const Group& group, const Target& target) {
@@ -169,27 +214,33 @@ TacticList max_pool_tactics(const Node& node, const Group& group, const Target& 
   if (!takes(group, list.reason)) return list;
   const GroupOp& op = group.ops().front();
   const auto taps = static_cast<double>(ops::Window::product_of(op.attributes().integers("kernel_shape")));
-  for (const Layout& last : {Layout{}, Layout::channels_last(op.type().rank())}) {
+  const auto add = [&](const Layout& layout, std::optional<DType> kept, double cost_of_taps) {
     Tactic tactic;
     tactic.kernel = "max_pool";
-    tactic.inputs = {stored(canonical(last, op.input(0).shape()))};
-    tactic.outputs.assign(node.outputs().size(), stored(canonical(last, op.type().shape())));
-    const double moved = plain_bytes(*node.input(0)) + plain_bytes(*node.output(0));
-    constexpr double nanoseconds_of_a_tap = 0.04;
-    tactic.estimate = seconds_of({.bytes = moved, .threads = target.threads}, target) +
-                      plain_bytes(*node.output(0)) * (last.row_major() ? 8 : taps) * nanoseconds_of_a_tap *
-                          1e-9 / target.threads;
+    tactic.inputs = {stored_as(canonical(layout, op.input(0).shape()), kept)};
+    tactic.outputs.assign(node.outputs().size(), stored_as(canonical(layout, op.type().shape()), kept));
+    tactic.estimate = estimate(node, tactic.inputs[0], cost_of_taps, target);
     list.tactics.push_back(std::move(tactic));
+  };
+  const Layout last = Layout::channels_last(op.type().rank());
+  if (is_real(op.input(0).dtype())) {
+    for (const std::optional<DType> kept : stored_types(op.input(0).dtype(), target)) add(last, kept, taps);
+    return list;
   }
+  constexpr double taps_of_lines = 8;
+  add({}, std::nullopt, taps_of_lines);
+  add(last, std::nullopt, taps);
   return list;
 }
 
 std::unique_ptr<Kernel> max_pool_prepare(const Preparation& p) {
   std::string reason;
   check_taken(takes(p.group, reason), p, reason);
-  const Pool pool(p.group.ops().front());
-  const bool last = !p.tactic.inputs.at(0).layout.row_major() || !p.tactic.outputs.at(0).layout.row_major();
-  return std::make_unique<MaxPoolKernel>(pool, last, p.target.threads);
+  const GroupOp& op = p.group.ops().front();
+  const DType type = stored_type(p.tactic.inputs.at(0), op.input(0).dtype());
+  const bool last = is_real(type) || !p.tactic.inputs.at(0).layout.row_major() ||
+                    !p.tactic.outputs.at(0).layout.row_major();
+  return std::make_unique<MaxPoolKernel>(Pool(op), type, last, p.target.threads);
 }
 
 } // namespace
