@@ -53,6 +53,14 @@ def by_table(model, engine):
         return int8(model, calibration=lanner.CalibrationTable.parse(engine.metadata["lanner.calibration"]))
 
 
+def test_ranges_only_corrects_nothing_so_that_a_build_from_the_table_gives_the_same_answers():
+    model, data = convolution(), values(16, 8, 12, 12)
+    engine = int8(model, calibration_data=batches(data), ranges_only=True)
+    report = report_of(engine)
+    assert (report["int8_nodes"], report["bias_corrected_nodes"]) == (1, 0)
+    assert (answers(engine, data) == answers(by_table(model, engine), data)).all()
+
+
 @pytest.mark.parametrize("product", [False, True])
 def test_a_correction_raises_the_ratio(product):
     model = convolution(product=product)
