@@ -28,7 +28,7 @@ struct Plain {
 
 /// Bits of bf16 as integers that compare as the numbers do: those of negative numbers are turned around, and
 /// every NaN is the largest integer.
-struct Brain {
+struct BrainFloats {
   using T = std::int16_t;
   using V = Shorts;
   static constexpr T all = 0x7fff, least = -0x7f81; ///< least: the key of negative infinity.
@@ -103,8 +103,8 @@ void maxima(const std::byte* const* rows, std::int64_t count, std::byte* out, co
 
 MaximaFunctions LANNER_FOR_ISA(maxima)() {
   using namespace LANNER_SIMD;
-  return {maxima<Plain<std::int8_t, SignedBytes>>, maxima<Plain<std::uint8_t, UnsignedBytes>>, maxima<Brain>,
-          maxima<Floats>};
+  return {maxima<Plain<std::int8_t, SignedBytes>>, maxima<Plain<std::uint8_t, UnsignedBytes>>,
+          maxima<BrainFloats>, maxima<Floats>};
 }
 
 } // namespace lanner
