@@ -62,6 +62,28 @@ OptionRow<BuildOptions> path_row(OptionInfo info, std::filesystem::path Calibrat
       std::move(field));
 }
 
+/// What ranges serve for, and the user's own.
+void add_range_rows(OptionTable<BuildOptions>& table) {
+  table.push_back(
+      row({.name = "ranges_only",
+           .help = "do not correct biases or scale channels by calibration data",
+           .details = "neither is part of a calibration table, so that builds from the table give "
+                      "the same answers; docs/int8.md",
+           .flag = "--ranges-only"},
+          &BuildOptions::calibration, &Calibration::ranges_only, flag_field("ranges_only", &C::ranges_only)));
+  table.push_back(row<NamedTexts, BuildOptions>(
+      {.name = "ranges",
+       .help = "range of a value for precision int8, instead of the calibrated one",
+       .details = "the larger of the two magnitudes counts",
+       .example = "x=-1:1",
+       .flag = "--value-range",
+       .metavar = "VALUE=LEAST:MOST",
+       .last_equals = true},
+      ranges_of, add_ranges,
+      pairs_field("ranges", &C::ranges, &C::range_count, {"value", &lanner_value_range::value},
+                  {"range", &lanner_value_range::range})));
+}
+
 } // namespace
 
 void add_calibration_rows(OptionTable<BuildOptions>& table) {
@@ -106,24 +128,7 @@ void add_calibration_rows(OptionTable<BuildOptions>& table) {
            .flag = "--least-snr",
            .metavar = "DB"},
           &BuildOptions::calibration, &Calibration::least_snr, field<C>("least_snr", least_snr_in)));
-  table.push_back(row({.name = "ranges_only",
-                       .help = "do not correct biases or scale channels by calibration data",
-                       .details = "neither is part of a calibration table, so that builds from the table give "
-                                  "the same answers; docs/int8.md",
-                       .flag = "--ranges-only"},
-                      &BuildOptions::calibration, &Calibration::ranges_only,
-                      flag_field("ranges_only", &C::ranges_only)));
-  table.push_back(row<NamedTexts, BuildOptions>(
-      {.name = "ranges",
-       .help = "range of a value for precision int8, instead of the calibrated one",
-       .details = "the larger of the two magnitudes counts",
-       .example = "x=-1:1",
-       .flag = "--value-range",
-       .metavar = "VALUE=LEAST:MOST",
-       .last_equals = true},
-      ranges_of, add_ranges,
-      pairs_field("ranges", &C::ranges, &C::range_count, {"value", &lanner_value_range::value},
-                  {"range", &lanner_value_range::range})));
+  add_range_rows(table);
 }
 
 } // namespace lanner

@@ -153,6 +153,14 @@ std::int64_t depthwise_threads(const Depthwise& conv, const DepthwiseShare& shar
   return conv.batch * down * across * (conv.channels / share.channels);
 }
 
+/// Blocks of a multiprocessor, from which the compiler derives the registers available to a thread.
+static int blocks_each(const Depthwise& conv, const DepthwiseShare& share) {
+  const std::int64_t columns =
+      (share.columns - 1) * conv.strides[1] + (conv.kernel[1] - 1) * conv.dilations[1] + 1;
+  const bool many = share.channels * (share.lines * share.columns + columns / 2) >= 84;
+  return many ? 3 : 4;
+}
+
 std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share) {
   std::string text = fmt::format("{}typedef {} element_t;\n{}", prelude(), type_name(conv.type),
                                  stored_text(conv.type, conv.rounding));
@@ -199,10 +207,6 @@ std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share)
   }
   parameters.emplace_back("result_t* __restrict__ out");
   arguments.emplace_back("out");
-  // Blocks of a multiprocessor, from which the compiler derives the registers available to a thread.
-  const std::int64_t columns =
-      (share.columns - 1) * conv.strides[1] + (conv.kernel[1] - 1) * conv.dilations[1] + 1;
-  const bool many = share.channels * (share.lines * share.columns + columns / 2) >= 84;
   const std::string list = joined(parameters, ", "), call = joined(arguments, ", ");
   text += fmt::format("{}{}template<bool aligned> __device__ inline void run({}) {}{}{}", places, line, list,
                       body, steps, behind);
@@ -215,7 +219,7 @@ std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share)
     run<false>({});
 }}
 )",
-                            depthwise_block, many ? 3 : 4, list, call, call);
+                            depthwise_block, blocks_each(conv, share), list, call, call);
 }
 
 } // namespace lanner::cuda
