@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/byte_scale.h"
 #include "backends/cpu/for_this_cpu.h"
 #include "backends/cpu/layouts.h"
 #include "backends/cpu/stored_types.h"
@@ -30,6 +31,7 @@ constexpr std::int64_t most_taps = 1024;
 /// One spatial axis.
 struct Axis {
   std::int64_t size = 1, positions = 1, taps = 1, stride = 1, dilation = 1, begin = 0;
+  ops::InsideRange whole{0, 1}; ///< The positions whose taps all lie inside.
 
   std::int64_t first(std::int64_t position) const { return position * stride - begin; } ///< Index of tap 0.
   /// Calls `body(index)` for each tap of a position that lies inside.
@@ -37,12 +39,6 @@ struct Axis {
   void inside(std::int64_t position, const Body& body) const {
     for (std::int64_t t = 0; t < taps; ++t)
       if (const std::int64_t i = first(position) + t * dilation; i >= 0 && i < size) body(i);
-  }
-  /// The positions [from, to) whose taps all lie inside.
-  std::array<std::int64_t, 2> whole() const {
-    const std::int64_t from = std::min((begin + stride - 1) / stride, positions);
-    const std::int64_t most = size - 1 - (taps - 1) * dilation + begin; // Of position * stride.
-    return {from, most < 0 ? from : std::clamp(most / stride + 1, from, positions)};
   }
 };
 
@@ -80,8 +76,15 @@ struct Pool {
     const ops::Window window =
         ops::resolve_window(attributes, spatial(x), spatial(y), op.attributes().integers("kernel_shape"));
     const auto axis = [&](std::size_t d) {
-      return Axis{window.image[d],   window.positions[d], window.kernel[d],
-                  window.strides[d], window.dilations[d], window.begin[d]};
+      const std::int64_t first = std::min(ops::inside_range(window, d, 0).first, window.positions[d]);
+      const std::int64_t last = ops::inside_range(window, d, window.kernel[d] - 1).last;
+      return Axis{window.image[d],
+                  window.positions[d],
+                  window.kernel[d],
+                  window.strides[d],
+                  window.dilations[d],
+                  window.begin[d],
+                  {first, std::max(first, last)}};
     };
     if (x.rank() == 4) rows = axis(0);
     columns = axis(x.rank() - 3);
@@ -115,7 +118,7 @@ private:
   /// Rows of pixels, each of all channels.
   void pixels(const std::byte* x, std::byte* y, std::int64_t begin, std::int64_t end) const {
     const Axis& columns = pool_.columns;
-    const auto [from, to] = columns.whole();
+    const auto [from, to] = columns.whole;
     Taps taps;
     for (std::int64_t r = begin; r < end; ++r) {
       const std::byte* image = x + r / pool_.rows.positions * pool_.rows.size * columns.size * pixel_bytes();
@@ -181,17 +184,13 @@ private:
   int threads_;
 };
 
-bool is_real(DType type) {
-  return type == DType::f32 || type == DType::bf16;
-}
-
 bool takes(const Group& group, std::string& reason) {
   if (group.ops().size() != 1 || group.ops().front().kind() != "max_pool") return false;
   const GroupOp& op = group.ops().front();
   const std::size_t rank = op.input(0).shape().rank();
   const DType type = op.input(0).dtype();
   const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
-  if ((type == DType::i8 || type == DType::u8 || is_real(type)) && (rank == 3 || rank == 4) && !indices &&
+  if ((is_byte(type) || type == DType::f32 || type == DType::bf16) && (rank == 3 || rank == 4) && !indices &&
       ops::Window::product_of(op.attributes().integers("kernel_shape")) <= most_taps)
     return true;
   reason =
@@ -223,7 +222,7 @@ TacticList max_pool_tactics(const Node& node, const Group& group, const Target& 
     list.tactics.push_back(std::move(tactic));
   };
   const Layout last = Layout::channels_last(op.type().rank());
-  if (is_real(op.input(0).dtype())) {
+  if (!is_byte(op.input(0).dtype())) {
     for (const std::optional<DType> kept : stored_types(op.input(0).dtype(), target)) add(last, kept, taps);
     return list;
   }
@@ -238,7 +237,7 @@ std::unique_ptr<Kernel> max_pool_prepare(const Preparation& p) {
   check_taken(takes(p.group, reason), p, reason);
   const GroupOp& op = p.group.ops().front();
   const DType type = stored_type(p.tactic.inputs.at(0), op.input(0).dtype());
-  const bool last = is_real(type) || !p.tactic.inputs.at(0).layout.row_major() ||
+  const bool last = !is_byte(type) || !p.tactic.inputs.at(0).layout.row_major() ||
                     !p.tactic.outputs.at(0).layout.row_major();
   return std::make_unique<MaxPoolKernel>(Pool(op), type, last, p.target.threads);
 }

@@ -104,10 +104,13 @@ std::size_t occurrences(std::string_view text, std::string_view part) {
   return count;
 }
 
-void note_early_start(const Gpu& gpu, std::string_view source, FunctionHandle function) {
-  constexpr int least_capability = 90;
+void check_waits(std::string_view source) {
   lanner::check(occurrences(source, "__global__") == occurrences(source, "wait_for_earlier();"),
                 ErrorCode::internal, "cuda: a source has a kernel that does not call wait_for_earlier()");
+}
+
+void note_early_start(const Gpu& gpu, FunctionHandle function) {
+  constexpr int least_capability = 90;
   if (gpu.capability() < least_capability) return;
   EarlyStarts& all = early_starts();
   const std::unique_lock lock(all.mutex);
@@ -140,6 +143,7 @@ bool has_embedded(std::string_view stem) {
 FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name,
                                  unsigned shared_bytes) {
   const KernelModule& module = module_of(gpu, source, [&] {
+    check_waits(source);
     const std::string code = machine_code(gpu, source);
     return std::make_unique<KernelModule>(gpu, code.data());
   });
@@ -148,7 +152,7 @@ FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, cons
     check(driver().function_set_attribute(function, function_attribute_max_dynamic_shared,
                                           static_cast<int>(shared_bytes)),
           "cuFuncSetAttribute");
-  note_early_start(gpu, source, function);
+  note_early_start(gpu, function);
   return function;
 }
 
