@@ -123,13 +123,13 @@ std::optional<Tactic> tactic_of(const OwnConv& conv, std::optional<DType> kept, 
   return tactic;
 }
 
-TacticList plans(const Node& node, const Group& group, const Target& target, bool first) {
+TacticList plans(const Node& node, const Group& group, const Target& target, bool replaces) {
   TacticList list;
   const auto conv = read(group, list.reason);
   if (!conv) return list;
   list.reason = matrix_missing(target);
   if (!list.reason.empty()) return list;
-  for (const std::optional<DType> kept : own_types(conv->type(), target, first)) {
+  for (const std::optional<DType> kept : own_types(conv->type(), target, replaces)) {
     const auto tactic = tactic_of(*conv, kept, node, target);
     std::vector<std::size_t> inputs;
     if (tactic) offer_plans(list, problem_of(*conv, *tactic, inputs), *tactic, target);
@@ -162,10 +162,9 @@ bool own_conv_fuses(const Group& group, const Target& target) {
 
 extern const KernelFamily own_conv_family{.kernel = "own_conv",
                                           .trust = KernelTrust::own(),
-                                          .tactics = Lists::first,
+                                          .tactics = Lists::offered,
                                           .prepare = own_conv_prepare,
                                           .fuses = own_conv_fuses,
-                                          .more = Lists::further,
                                           .named = Lists::all};
 
 } // namespace lanner::cuda

@@ -127,13 +127,13 @@ std::optional<Tactic> tactic_of(const OwnProduct& own, std::optional<DType> kept
   return tactic;
 }
 
-TacticList plans(const Node& node, const Group& group, const Target& target, bool first) {
+TacticList plans(const Node& node, const Group& group, const Target& target, bool replaces) {
   TacticList list;
   const auto own = read(group, list.reason);
   if (!own) return list;
   list.reason = matrix_missing(target);
   if (!list.reason.empty()) return list;
-  for (const std::optional<DType> kept : own_types(own->type(), target, first)) {
+  for (const std::optional<DType> kept : own_types(own->type(), target, replaces)) {
     const auto tactic = tactic_of(*own, kept, node, target);
     std::vector<std::size_t> inputs;
     if (tactic) offer_plans(list, problem_of(*own, *tactic, inputs), *tactic, target);
@@ -162,10 +162,9 @@ bool own_gemm_fuses(const Group& group, const Target& target) {
 
 extern const KernelFamily own_gemm_family{.kernel = "own_gemm",
                                           .trust = KernelTrust::own(),
-                                          .tactics = Lists::first,
+                                          .tactics = Lists::offered,
                                           .prepare = own_gemm_prepare,
                                           .fuses = own_gemm_fuses,
-                                          .more = Lists::further,
                                           .named = Lists::all};
 
 } // namespace lanner::cuda
