@@ -1,19 +1,6 @@
 # Compiles one .cu file to a fatbin and writes its depfile. ccache does not know fatbins: with CACHE, a folder, what a
 # build of the same text by the same nvcc has made is taken from there, whichever checkout or build folder that was in.
-# cmake -DNVCC=nvcc -DSOURCE=x.cu -DFATBIN=x.fatbin "-DFLAGS=...;..." "-DINCLUDES=-I...;-I..." -DCACHE=folder
-# [-DSTARTS_EARLY=true] -P CompileFatbin.cmake
-
-# A kernel that starts early and does not wait would read what the previous one has not written yet.
-if(STARTS_EARLY)
-  file(READ "${SOURCE}" text)
-  string(REGEX MATCHALL "__global__" kernels "${text}")
-  string(REGEX MATCHALL "start_early[(][)]" starts "${text}")
-  list(LENGTH kernels kernels)
-  list(LENGTH starts starts)
-  if(NOT kernels EQUAL starts)
-    message(FATAL_ERROR "${SOURCE}: ${kernels} kernels, but ${starts} call start_early(): see Note [Early starts] in order.h")
-  endif()
-endif()
+# cmake -DNVCC=nvcc -DSOURCE=x.cu -DFATBIN=x.fatbin "-DFLAGS=...;..." "-DINCLUDES=-I...;-I..." -DCACHE=folder -P CompileFatbin.cmake
 
 execute_process(
   COMMAND "${NVCC}" -M ${FLAGS} ${INCLUDES} -MF "${FATBIN}.d" -MT "${FATBIN}" "${SOURCE}" COMMAND_ERROR_IS_FATAL ANY)

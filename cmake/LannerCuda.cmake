@@ -44,16 +44,6 @@ function(lanner_fatbin_cache variable)
   set(${variable} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# lanner_starts_early(<variable> <source.cu>): whether all its kernels call start_early(), as those of networks do.
-function(lanner_starts_early variable source)
-  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}/src" "${source}")
-  set(early false)
-  if(path MATCHES "^backends/")
-    set(early true)
-  endif()
-  set(${variable} ${early} PARENT_SCOPE)
-endfunction()
-
 # lanner_fatbin(<variable> <source.cu>): adds the commands that compile a source, returns the fatbin's path.
 function(lanner_fatbin variable source)
   get_filename_component(stem "${source}" NAME_WE)
@@ -66,13 +56,12 @@ function(lanner_fatbin variable source)
   file(RELATIVE_PATH shown "${PROJECT_SOURCE_DIR}" "${source}")
   set(script "${PROJECT_SOURCE_DIR}/cmake/CompileFatbin.cmake")
   lanner_fatbin_cache(cache)
-  lanner_starts_early(early "${source}")
   add_custom_command(
     OUTPUT "${fatbin}"
     COMMAND "${CMAKE_COMMAND}" "-DNVCC=${LANNER_NVCC}" "-DSOURCE=${source}" "-DFATBIN=${fatbin}"
             "-DFLAGS=-std=c++17;-O3;${targets}"
             "-DINCLUDES=-I${PROJECT_SOURCE_DIR}/src;-I${PROJECT_SOURCE_DIR}/include;-ccbin;${CMAKE_CXX_COMPILER}"
-            "-DCACHE=${cache}" "-DSTARTS_EARLY=${early}" -P "${script}"
+            "-DCACHE=${cache}" -P "${script}"
     DEPENDS "${source}" "${script}" DEPFILE "${fatbin}.d" VERBATIM COMMENT "Compiling ${shown}")
   set(${variable} "${fatbin}" PARENT_SCOPE)
 endfunction()
@@ -105,8 +94,7 @@ function(lanner_embed_cuda target)
       get_filename_component(stem "${source}" NAME_WE)
       list(APPEND fatbins "${fatbin}")
       string(APPEND arrays "LANNER_EMBED(${stem}, \"${fatbin}\")\n")
-      lanner_starts_early(early "${source}")
-      string(APPEND rows "    {\"${stem}\", lanner_fatbin_${stem}, lanner_fatbin_${stem}_end, ${early}},\n")
+      string(APPEND rows "    {\"${stem}\", lanner_fatbin_${stem}, lanner_fatbin_${stem}_end},\n")
     endforeach()
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/fatbins.cpp.in" "${folder}/fatbins.cpp" @ONLY)

@@ -46,16 +46,6 @@ TEST_F(EarlyStarts, only_own_kernels_behind_kernels_start_early) {
                                   "increase>>increase\norder_stream>>increase\n");
 }
 
-TEST_F(EarlyStarts, embedded_kernels_of_networks_start_early_and_others_do_not) {
-  if (!cuda::has_embedded("boxes")) GTEST_SKIP() << "this build has no embedded kernels";
-  const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
-  const cuda::Current current(gpu);
-  EXPECT_TRUE(cuda::starts_early(cuda::embedded_function(gpu, "boxes", "copy_box_4")));
-  EXPECT_TRUE(cuda::starts_early(cuda::embedded_function(gpu, "dense_rows", "dense_softmax_f16")));
-  EXPECT_FALSE(cuda::starts_early(cuda::embedded_function(gpu, "order", "order_stream")));
-  EXPECT_FALSE(cuda::starts_early(cuda::embedded_function(gpu, "compare", "compare_words")));
-}
-
 TEST_F(EarlyStarts, a_source_with_a_kernel_that_does_not_wait_is_refused) {
   const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
   const cuda::Current current(gpu);

@@ -1,7 +1,6 @@
 // gather, gather_elements, scatter_elements; one thread per result or line of updates.
 
 #include "backends/indexing/index_kernel.h"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -18,17 +17,14 @@ __device__ void for_each(std::int64_t count, Body body) {
 #define LANNER_INDEX_KERNELS(bytes, T)                                                                       \
   extern "C" __global__ void gather_##bytes(const T* data, const void* indices, T* out, std::int64_t count,  \
                                             GatherParameters p) {                                            \
-    start_early();                                                                                           \
     for_each(count, [&](std::int64_t i) { gather_element(data, indices, out, i, p); });                      \
   }                                                                                                          \
   extern "C" __global__ void gather_places_##bytes(const T* data, const void* indices, T* out,               \
                                                    std::int64_t count, AxisIndexParameters p) {              \
-    start_early();                                                                                           \
     for_each(count, [&](std::int64_t i) { gather_along_axis(data, indices, out, i, p); });                   \
   }                                                                                                          \
   extern "C" __global__ void scatter_lines_##bytes(const T* updates, const void* indices, T* out,            \
                                                    std::int64_t count, AxisIndexParameters p) {              \
-    start_early();                                                                                           \
     for_each(count, [&](std::int64_t i) { scatter_line(updates, indices, out, i, p); });                     \
   }
 

@@ -2,7 +2,6 @@
 // after those of all earlier parts; the order is the definitions'.
 
 #include "backends/indexing/selection_kernel.h"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -107,12 +106,10 @@ __device__ std::uint64_t first_of(std::uint64_t key, std::int64_t call) {
 
 #define LANNER_NON_ZERO_KERNELS(bytes, T)                                                                    \
   extern "C" __global__ void count_non_zero_##bytes(const T* x, std::int64_t* counts, NonZeroParameters p) { \
-    start_early();                                                                                           \
     count_non_zero(x, counts, p);                                                                            \
   }                                                                                                          \
   extern "C" __global__ void place_non_zero_##bytes(                                                         \
       const T* x, const std::int64_t* counts, std::int64_t* out, std::int64_t* count, NonZeroParameters p) { \
-    start_early();                                                                                           \
     place_non_zero(x, counts, out, count, p);                                                                \
   }
 
@@ -124,7 +121,6 @@ LANNER_NON_ZERO_KERNELS(8, std::uint64_t)
 /// One class of one image: repeatedly selects the best remaining candidate and drops those that overlap it.
 extern "C" __global__ void suppress_boxes(const float* boxes, const float* scores, Candidate* candidates,
                                           std::int32_t* kept, std::int64_t* counts, SuppressionParameters p) {
-  start_early();
   const float* image = boxes + blockIdx.x / p.classes * p.boxes * 4;
   const float* score = scores + blockIdx.x * p.boxes;
   candidates += blockIdx.x * p.boxes;
@@ -159,7 +155,6 @@ extern "C" __global__ void suppress_boxes(const float* boxes, const float* score
 
 extern "C" __global__ void list_boxes(const std::int32_t* kept, const std::int64_t* counts, std::int64_t* out,
                                       std::int64_t* count, SuppressionParameters p) {
-  start_early();
   const std::int64_t first = sum_of(counts, 0, blockIdx.x), mine = counts[blockIdx.x];
   for (std::int64_t k = threadIdx.x; k < mine; k += blockDim.x) {
     std::int64_t* row = out + (first + k) * 3;

@@ -2,7 +2,6 @@
 
 #include "backends/cuda/elements.cuh"
 #include "backends/movement/box_offsets.cuh"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -128,31 +127,25 @@ __device__ void rotate_box_in_groups(const T* __restrict__ source, T* __restrict
 
 #define LANNER_COPY_BOX(bytes, T)                                                                            \
   __global__ void __launch_bounds__(256) copy_box_##bytes(const T* s, T* t, BoxParameters p) {               \
-    start_early();                                                                                           \
     move_box(s, t, p);                                                                                       \
   }
 #define LANNER_TURN_BOX(bytes, T)                                                                            \
   __global__ void __launch_bounds__(256) rotate_box_##bytes(const T* s, T* t, TileParameters p) {            \
-    start_early();                                                                                           \
     rotate_box(s, t, p);                                                                                     \
   }
 #define LANNER_TURN_GROUPS(bytes, n, T)                                                                      \
   __global__ void __launch_bounds__(256) rotate_box_##bytes##_by_##n(const T* s, T* t, TileParameters p) {   \
-    start_early();                                                                                           \
     rotate_box_in_groups<T, n>(s, t, p);                                                                     \
   }
 #define LANNER_CONVERT_BOX(from, to, From, To)                                                               \
   __global__ void __launch_bounds__(256) convert_box_##from##_##to(const From* s, To* t, BoxParameters p) {  \
-    start_early();                                                                                           \
     move_box(s, t, p);                                                                                       \
   }                                                                                                          \
   __global__ void __launch_bounds__(256)                                                                     \
       convert_box_4_##from##_##to(const Four_##from* s, Four_##to* t, BoxParameters p) {                     \
-    start_early();                                                                                           \
     move_box(s, t, p);                                                                                       \
   }                                                                                                          \
   __global__ void __launch_bounds__(256) rotate_box_##from##_##to(const From* s, To* t, TileParameters p) {  \
-    start_early();                                                                                           \
     rotate_box(s, t, p);                                                                                     \
   }
 

@@ -2,7 +2,6 @@
 
 #include "backends/cuda/elements.cuh"
 #include "backends/pooling/roi_kernel.h"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -27,17 +26,14 @@ extern "C" {
 
 __global__ void roi_align_f32(const float* images, const float* boxes, const std::int64_t* numbers,
                               float* out, std::int64_t count, RoiParameters p) {
-  start_early();
   roi_align(images, boxes, numbers, out, count, p);
 }
 __global__ void roi_align_f16(const __half* images, const float* boxes, const std::int64_t* numbers,
                               __half* out, std::int64_t count, RoiParameters p) {
-  start_early();
   roi_align(images, boxes, numbers, out, count, p);
 }
 __global__ void roi_align_bf16(const __nv_bfloat16* images, const float* boxes, const std::int64_t* numbers,
                                __nv_bfloat16* out, std::int64_t count, RoiParameters p) {
-  start_early();
   roi_align(images, boxes, numbers, out, count, p);
 }
 }

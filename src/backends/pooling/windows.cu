@@ -2,7 +2,6 @@
 
 #include "backends/cuda/elements.cuh"
 #include "backends/pooling/window_kernel.h"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -105,35 +104,27 @@ __device__ void average_pool(const T* source, T* target, const PoolParameters& p
 extern "C" {
 
 __global__ void max_pool_f32(const float* s, float* t, PoolParameters p) {
-  start_early();
   max_pool(s, t, p);
 }
 __global__ void max_pool_f16(const __half* s, __half* t, PoolParameters p) {
-  start_early();
   max_pool(s, t, p);
 }
 __global__ void max_pool_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, PoolParameters p) {
-  start_early();
   max_pool(s, t, p);
 }
 __global__ void max_pool_i8(const signed char* s, signed char* t, PoolParameters p) {
-  start_early();
   max_pool(s, t, p);
 }
 __global__ void max_pool_u8(const unsigned char* s, unsigned char* t, PoolParameters p) {
-  start_early();
   max_pool(s, t, p);
 }
 __global__ void average_pool_f32(const float* s, float* t, PoolParameters p) {
-  start_early();
   average_pool(s, t, p);
 }
 __global__ void average_pool_f16(const __half* s, __half* t, PoolParameters p) {
-  start_early();
   average_pool(s, t, p);
 }
 __global__ void average_pool_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, PoolParameters p) {
-  start_early();
   average_pool(s, t, p);
 }
 }

@@ -4,7 +4,6 @@
 #include "backends/movement/box_offsets.cuh"
 #include "backends/reduction/dense_row_kernel.h"
 #include "backends/reduction/row_folds.cuh"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -384,28 +383,23 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
 
 #define LANNER_DENSE_REDUCTION(name, suffix, T, Kind)                                                        \
   __global__ void __launch_bounds__(1024) dense_##name##_##suffix(const T* s, T* t, DenseRowParameters p) {  \
-    start_early();                                                                                           \
     reduce<Kind>(s, t, p);                                                                                   \
   }                                                                                                          \
   __global__ void __launch_bounds__(256)                                                                     \
       columns_##name##_##suffix(const T* s, T* t, DenseColumnParameters p) {                                 \
-    start_early();                                                                                           \
     reduce_columns<Kind>(s, t, p);                                                                           \
   }
 #define LANNER_HELD_ROW_KERNELS(how, held, suffix, T)                                                        \
   __global__ void __launch_bounds__(256, 2) how##_softmax_##suffix(const T* s, T* t, DenseRowParameters p) { \
-    start_early();                                                                                           \
     held_softmax<false, held>(s, t, p);                                                                      \
   }                                                                                                          \
   __global__ void __launch_bounds__(256, 2)                                                                  \
       how##_log_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {                                   \
-    start_early();                                                                                           \
     held_softmax<true, held>(s, t, p);                                                                       \
   }                                                                                                          \
   __global__ void __launch_bounds__(256, 2)                                                                  \
       how##_normalization_##suffix(const T* x, const T* added, const T* scale, const T* bias, T* sum, T* y,  \
                                    DenseNormalizationParameters p) {                                         \
-    start_early();                                                                                           \
     held_normalization<held>(x, added, scale, bias, sum, y, p);                                              \
   }
 #define LANNER_DENSE_ROW_KERNELS(suffix, T)                                                                  \
@@ -419,18 +413,15 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
   LANNER_HELD_ROW_KERNELS(few, few_held, suffix, T)                                                          \
   LANNER_HELD_ROW_KERNELS(most, most_held, suffix, T)                                                        \
   __global__ void __launch_bounds__(1024) dense_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {   \
-    start_early();                                                                                           \
     softmax<false>(s, t, p);                                                                                 \
   }                                                                                                          \
   __global__ void __launch_bounds__(1024)                                                                    \
       dense_log_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {                                   \
-    start_early();                                                                                           \
     softmax<true>(s, t, p);                                                                                  \
   }                                                                                                          \
   __global__ void __launch_bounds__(1024)                                                                    \
       dense_normalization_##suffix(const T* x, const T* added, const T* scale, const T* bias, T* sum, T* y,  \
                                    DenseNormalizationParameters p) {                                         \
-    start_early();                                                                                           \
     normalization(x, added, scale, bias, sum, y, p);                                                         \
   }
 

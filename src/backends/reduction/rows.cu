@@ -3,7 +3,6 @@
 
 #include "backends/reduction/row_folds.cuh"
 #include "backends/reduction/row_kernel.h"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -99,44 +98,34 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
 
 #define LANNER_ROW_KERNELS(suffix, T)                                                                        \
   __global__ void reduce_sum_##suffix(const T* s, T* t, RowParameters p) {                                   \
-    start_early();                                                                                           \
     reduce<Plain<Sum>>(s, t, p);                                                                             \
   }                                                                                                          \
   __global__ void reduce_mean_##suffix(const T* s, T* t, RowParameters p) {                                  \
-    start_early();                                                                                           \
     reduce<Mean>(s, t, p);                                                                                   \
   }                                                                                                          \
   __global__ void reduce_l1_##suffix(const T* s, T* t, RowParameters p) {                                    \
-    start_early();                                                                                           \
     reduce<Magnitudes>(s, t, p);                                                                             \
   }                                                                                                          \
   __global__ void reduce_l2_##suffix(const T* s, T* t, RowParameters p) {                                    \
-    start_early();                                                                                           \
     reduce<Length>(s, t, p);                                                                                 \
   }                                                                                                          \
   __global__ void reduce_sum_square_##suffix(const T* s, T* t, RowParameters p) {                            \
-    start_early();                                                                                           \
     reduce<Squares>(s, t, p);                                                                                \
   }                                                                                                          \
   __global__ void reduce_max_##suffix(const T* s, T* t, RowParameters p) {                                   \
-    start_early();                                                                                           \
     reduce<Plain<Max>>(s, t, p);                                                                             \
   }                                                                                                          \
   __global__ void reduce_min_##suffix(const T* s, T* t, RowParameters p) {                                   \
-    start_early();                                                                                           \
     reduce<Plain<Min>>(s, t, p);                                                                             \
   }                                                                                                          \
   __global__ void softmax_##suffix(const T* s, T* t, RowParameters p) {                                      \
-    start_early();                                                                                           \
     softmax<false>(s, t, p);                                                                                 \
   }                                                                                                          \
   __global__ void log_softmax_##suffix(const T* s, T* t, RowParameters p) {                                  \
-    start_early();                                                                                           \
     softmax<true>(s, t, p);                                                                                  \
   }                                                                                                          \
   __global__ void normalization_##suffix(const T* x, const T* added, const T* scale, const T* bias, T* sum,  \
                                          T* y, NormalizationParameters p) {                                  \
-    start_early();                                                                                           \
     normalization(x, added, scale, bias, sum, y, p);                                                         \
   }
 

@@ -2,7 +2,6 @@
 
 #include "backends/cuda/elements.cuh"
 #include "backends/resampling/taps_kernel.h"
-#include "device/cuda/early_start.cuh"
 
 using namespace lanner::cuda;
 
@@ -62,15 +61,12 @@ __device__ void taps(const T* source, T* target, const TapsParameters& p) {
 extern "C" {
 
 __global__ void taps_f32(const float* s, float* t, TapsParameters p) {
-  start_early();
   taps(s, t, p);
 }
 __global__ void taps_f16(const __half* s, __half* t, TapsParameters p) {
-  start_early();
   taps(s, t, p);
 }
 __global__ void taps_bf16(const __nv_bfloat16* s, __nv_bfloat16* t, TapsParameters p) {
-  start_early();
   taps(s, t, p);
 }
 }

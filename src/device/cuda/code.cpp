@@ -127,14 +127,13 @@ bool starts_early(FunctionHandle function) {
 
 FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const char* name) {
   const std::string key = "embedded " + std::string(stem);
-  const Fatbin* fatbin = find_fatbin(stem);
-  lanner::check(fatbin != nullptr, ErrorCode::unsupported,
-                "kernels of {}.cu are not in this build: build Lanner where nvcc is found", stem);
-  const KernelModule& module =
-      module_of(gpu, key, [&] { return std::make_unique<KernelModule>(gpu, fatbin->data.data()); });
-  const FunctionHandle function = module.function(name);
-  if (fatbin->starts_early) note_early_start(gpu, function);
-  return function;
+  const KernelModule& module = module_of(gpu, key, [&] {
+    const Fatbin* fatbin = find_fatbin(stem);
+    lanner::check(fatbin != nullptr, ErrorCode::unsupported,
+                  "kernels of {}.cu are not in this build: build Lanner where nvcc is found", stem);
+    return std::make_unique<KernelModule>(gpu, fatbin->data.data());
+  });
+  return module.function(name);
 }
 
 bool has_embedded(std::string_view stem) {

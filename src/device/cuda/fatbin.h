@@ -12,7 +12,6 @@ namespace lanner::cuda {
 struct Fatbin {
   std::string_view name;           ///< the source's stem: "preprocess" for preprocess.cu
   std::span<const std::byte> data; ///< static storage, 64-byte aligned
-  bool starts_early = false;       ///< all its kernels call start_early(): Note [Early starts] in order.h
 };
 
 /// All of them, by source path; none where the build had no nvcc. Written by cmake/LannerCuda.cmake.

@@ -6,11 +6,10 @@
 // writes. Engines of cuDNN 9.19 do not wait before they read a residual. So kernels of libraries never start
 // early: programmatic edges to them in recorded graphs are replaced by full ones, and a launch outside of a
 // recorded graph is preceded by an empty kernel, which starts when all earlier work has ended.
-// Own kernels of networks do: each calls wait_for_earlier() (backends/cuda/source_text.cpp, for what NVRTC
-// compiles) or start_early() (early_start.cuh, for .cu files), which returns when all earlier work has ended,
-// before it reads or writes memory that other kernels write. In recorded graphs, on GPUs of compute
-// capability 9.0 and above, they get programmatic edges from the kernel before, and so are launched when all
-// blocks of that one have called start_next() or start_early(), or ended.
+// Kernels that are compiled by NVRTC do: each calls wait_for_earlier() (backends/cuda/source_text.cpp), which
+// returns when all earlier work has ended, before it reads or writes memory that other kernels write. In
+// recorded graphs, on GPUs of compute capability 9.0 and above, they get programmatic edges from the kernel
+// before, and so are launched when all blocks of that one have called start_next() or ended.
 
 #include <memory>
 
