@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -36,7 +35,7 @@ constexpr std::size_t max_replaced = 4096;
 constexpr const char* header = "lanner timings 4";
 constexpr std::string_view unknown = "-", right = "right", wrong = "wrong ";
 
-bool is_key(const std::string& text) {
+bool is_key(std::string_view text) {
   return text.size() == key_length &&
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
@@ -60,12 +59,22 @@ std::string line_of(const std::string& key, const std::optional<Timing>& timing,
                      verdict ? line_of(*verdict) : std::string(unknown));
 }
 
-std::optional<double> number_of(const std::string& text) {
+std::optional<double> number_of(std::string_view text) {
   double value = 0;
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error != std::errc() || end != last || !(value >= 0) || value > 1e6) return std::nullopt;
   return value;
+}
+
+/// Takes the first word off a line, and the white space around it.
+std::string_view next_field(std::string_view& line) {
+  constexpr std::string_view space = " \t\v\f\r";
+  line.remove_prefix(std::min(line.find_first_not_of(space), line.size()));
+  const std::string_view field = line.substr(0, line.find_first_of(space));
+  line.remove_prefix(field.size());
+  line.remove_prefix(std::min(line.find_first_not_of(space), line.size()));
+  return field;
 }
 
 } // namespace
@@ -109,7 +118,7 @@ void TimingCache::read_lines(std::string_view text, bool same) {
     if (read_.end == 0)
       valid_ = line == header;
     else if (line.size() <= longest_line)
-      read_line(std::string(line), !retune_ || same);
+      read_line(line, !retune_ || same);
     if (!valid_) return;
     if (read_.end > 0) ++lines_;
     if (lines_ % lines_between_looks == 0) check_deadline();
@@ -118,11 +127,10 @@ void TimingCache::read_lines(std::string_view text, bool same) {
   }
 }
 
-void TimingCache::read_line(const std::string& line, bool timings) {
-  std::istringstream fields(line);
-  std::string key, seconds, error, verdict;
-  if (!(fields >> key >> seconds >> error) || !is_key(key)) return;
-  std::getline(fields >> std::ws, verdict);
+void TimingCache::read_line(std::string_view line, bool timings) {
+  const std::string_view key = next_field(line), seconds = next_field(line), error = next_field(line);
+  const std::string_view verdict = line;
+  if (error.empty() || !is_key(key)) return;
   Entry entry;
   if (seconds != unknown || error != unknown) {
     const auto value = number_of(seconds), width = number_of(error);
@@ -132,15 +140,17 @@ void TimingCache::read_line(const std::string& line, bool timings) {
   if (verdict == right)
     entry.verdict = Verdict{};
   else if (verdict.starts_with(wrong) && verdict.size() > wrong.size())
-    entry.verdict = Verdict{verdict.substr(wrong.size())};
+    entry.verdict = Verdict{std::string(verdict.substr(wrong.size()))};
   else if (verdict != unknown)
     return;
-  if (!entries_.contains(key)) {
+  auto place = entries_.find(key);
+  if (place == entries_.end()) {
     if (entries_.size() >= max_entries) return;
     held_.add(entry_bytes + verdict.size());
+    place = entries_.emplace(std::string(key), Entry{}).first;
   }
   // This build's own results are newer.
-  Entry& known = entries_[key];
+  Entry& known = place->second;
   if (!known.own_timing && entry.timing) known.timing = entry.timing;
   if (!known.own_verdict && entry.verdict) known.verdict = entry.verdict;
   if (entry.timing == known.timing && entry.verdict == known.verdict) known.unsaved = false;

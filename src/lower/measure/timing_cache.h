@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/limits/account.h"
 #include "lower/measure/timing.h"
@@ -52,19 +53,23 @@ private:
     bool own_timing = false, own_verdict = false; ///< Set here, not read.
     bool unsaved = false;
   };
+  /// So that a part of a line is looked up without a copy of it.
+  struct KeyHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
   /// Which file was read up to where: a file is only appended to or replaced.
   struct Position {
     std::uint64_t device = 0, file = 0, end = 0;
   };
 
   void read_lines(std::string_view text, bool same);
-  void read_line(const std::string& line, bool timings);
+  void read_line(std::string_view line, bool timings);
   void append();
   void replace();
 
   std::filesystem::path file_;
   bool retune_;
-  std::map<std::string, Entry> entries_;
+  std::unordered_map<std::string, Entry, KeyHash, std::equal_to<>> entries_;
   Charge held_{current_account()}; ///< Memory of `entries_`.
   Position read_;
   std::size_t lines_ = 0; ///< Read from the file, superseded ones included.
