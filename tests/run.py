@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,6 +197,12 @@ def run_pytest(build: Path, pattern: str, extra: list[str]) -> Outcome:
     return outcome
 
 
+def use_own_caches(folder: Path) -> None:
+    """Neither do tests depend on what the user's builds have kept, nor do they add to it, and an empty cache is read in no time."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.environ["LANNER_CACHE_DIR"] = str(folder)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=Path("build"))
@@ -205,6 +212,7 @@ def main() -> int:
     parser.add_argument("extra", nargs="*", help="for pytest")
     options = parser.parse_args()
     build = ROOT / options.build
+    use_own_caches(build / "tests" / "cache")
 
     total = Outcome()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
