@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from browser import needs_browser, opened
+from browser import needs_browser, one_browser, opened  # noqa: F401
 from command import LABELS, ROOT, color_classifier, make_clip, make_ppm, succeed
 
 PAGES = ROOT / "tools" / "report"

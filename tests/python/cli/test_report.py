@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from browser import dom_of, needs_browser, opened
+from browser import dom_of, needs_browser, one_browser, opened  # noqa: F401
 from command import DETECTOR, ROOT, make_clip, make_ppm, color_classifier, succeed
 
 sys.path.insert(0, str(ROOT / "demo"))

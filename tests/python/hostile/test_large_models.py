@@ -13,6 +13,7 @@ import large_models
 import protobuf_records
 import peak_memory
 from command import COMMAND, refuse
+from samples import sampled
 
 PARTS = 40_000
 MEMORY = 96 << 20  # The command holds the model as it was read beside the build, each within the limit.
@@ -53,7 +54,8 @@ def build(path, *options):
     return process.returncode, said, time.monotonic() - start, int(peak)
 
 
-@pytest.mark.parametrize("case", large_models.CASES)
+# A sample takes each model in one of the two tests that have a case for every model.
+@pytest.mark.parametrize("case", sampled(large_models.CASES, every=2))
 def test_limits_hold(tmp_path, case):
     path = tmp_path / f"{case}.model"
     path.write_bytes(large_models.CASES[case](PARTS))
@@ -75,7 +77,7 @@ def test_constants_that_are_merged_are_given_back(tmp_path):
     assert memory < PROCESS, f"{memory >> 20} MB"
 
 
-@pytest.mark.parametrize("case", [each for each in large_models.CASES if each not in PRODUCTS])
+@pytest.mark.parametrize("case", [case for case in sampled(large_models.CASES, every=2, first=1) if case not in PRODUCTS])
 def test_memory_grows_with_the_file(tmp_path, case):
     """Also without a limit: four times as many parts take about four times the memory, not sixteen times."""
     held = []
