@@ -14,6 +14,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CORES = len(os.sched_getaffinity(0))
+BINARIES = ["lanner_tests", "lanner_fake_libraries_tests", "lanner_fake_driver_tests"]
+LONGEST = """
+hostile/test_large_models.py
+tensorflow/test_trt_convert.py
+tensorflow/test_inside_tensorflow.py
+project/test_install.py
+""".split()
+"""Files of tests that take longest: those which start first, so that no core waits for one of them in the end."""
 
 
 @dataclass
@@ -114,18 +122,24 @@ class Shard:
         self.report = binary.parents[1] / f"{binary.name}-{index}.json"
         self.report.unlink(missing_ok=True)
         self.output = GtestOutput()
-        command = [str(binary), f"--gtest_output=json:{self.report}"]
+        self.command = [str(binary), f"--gtest_output=json:{self.report}"]
         if pattern:
-            command.append("--gtest_filter=" + ":".join(f"*{part}*" for part in pattern.split("|")))
-        environment = os.environ | {"GTEST_TOTAL_SHARDS": str(count), "GTEST_SHARD_INDEX": str(index)}
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace", env=environment)
+            self.command.append("--gtest_filter=" + ":".join(f"*{part}*" for part in pattern.split("|")))
+        self.environment = os.environ | {"GTEST_TOTAL_SHARDS": str(count), "GTEST_SHARD_INDEX": str(index)}
+        self.process: subprocess.Popen[str] | None = None
 
-    def follow(self) -> Outcome:
-        assert self.process.stdout
-        with self.process.stdout:
-            for line in self.process.stdout:
+    def run(self) -> Outcome:
+        process = subprocess.Popen(self.command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace", env=self.environment)
+        self.process = process
+        assert process.stdout
+        with process.stdout:
+            for line in process.stdout:
                 self.output.feed(line)
-        return read_shard(self, self.process.wait())
+        return read_shard(self, process.wait())
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.terminate()
 
 
 def read_shard(shard: Shard, status: int) -> Outcome:
@@ -140,22 +154,28 @@ def read_shard(shard: Shard, status: int) -> Outcome:
     return outcome
 
 
-def run_gtest(build: Path, name: str, pattern: str, processes: int = CORES) -> Outcome:
-    """The tests of a binary, in as many processes as there are cores."""
+def shards_of(build: Path, name: str, pattern: str, count: int) -> list[Shard]:
     binary = build / "bin" / name
-    outcome = Outcome()
     if not binary.exists():
         heading(f"C++: {binary} was not built: there are no C++ tests")
-        return outcome
+        return []
     heading(f"C++ tests: {name}")
-    shards = [Shard(binary, index, processes, pattern) for index in range(processes)]
+    return [Shard(binary, index, count, pattern) for index in range(count)]
+
+
+def run_gtest(build: Path, names: list[str], pattern: str, processes: int = CORES, shards: int = 2 * CORES) -> Outcome:
+    """The tests of some binaries, in as many processes at a time as there are cores. There are more shards than cores, so that no core
+    has nothing to do for long while another runs the last one."""
+    every = [shard for name in names for shard in shards_of(build, name, pattern, shards)]
+    outcome = Outcome()
     with ThreadPoolExecutor(processes) as threads:
         try:
-            for part in threads.map(Shard.follow, shards):
+            for part in threads.map(Shard.run, every):
                 outcome.add(part)
         except KeyboardInterrupt:  # The threads end with their processes.
-            for shard in shards:
-                shard.process.terminate()
+            threads.shutdown(wait=False, cancel_futures=True)
+            for shard in every:
+                shard.stop()
             raise
     return outcome
 
@@ -174,20 +194,30 @@ def read_junit(path: Path) -> Outcome:
     return outcome
 
 
+def test_files() -> list[Path]:
+    """In the order in which they start."""
+    folder = ROOT / "tests" / "python"
+    first = [folder / name for name in LONGEST]
+    return first + sorted(set(folder.rglob("test_*.py")) - set(first))
+
+
+def names_tests(argument: str) -> bool:
+    return not argument.startswith("-") and (ROOT / argument.partition("::")[0]).exists()
+
+
 def run_pytest(build: Path, pattern: str, extra: list[str]) -> Outcome:
     outcome = Outcome()
-    if not any((ROOT / "tests" / "python").rglob("test_*.py")):
-        heading("Python: there are no Python tests")
-        return outcome
     heading("Python tests")
     report = build / "pytest.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"]
     # Tests of a file share what they built, so files are what processes share out. A debugger needs the terminal.
     if not {"-s", "--pdb", "-n"} & set(extra):
-        command += ["-n", str(CORES), "--dist", "loadfile"]
+        command += ["-n", str(CORES), "--dist", "loadfile", "--no-loadscope-reorder"]
     if pattern:
         command += ["-k", pattern.replace("|", " or ")]
+    if not any(map(names_tests, extra)):
+        extra = [*extra, *map(str, test_files())]
     status = subprocess.run(command + extra, cwd=ROOT).returncode
     if report.exists():
         outcome.add(read_junit(report))
@@ -220,8 +250,7 @@ def main() -> int:
         if options.checks and not options.filter:
             total.add(run_checks())
         if options.cpp:
-            for name in ("lanner_tests", "lanner_fake_driver_tests", "lanner_fake_libraries_tests"):
-                total.add(run_gtest(build, name, options.filter))
+            total.add(run_gtest(build, BINARIES, options.filter))
         if options.python:
             total.add(run_pytest(build, options.filter, options.extra))
     except KeyboardInterrupt:

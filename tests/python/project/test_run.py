@@ -32,7 +32,7 @@ open(out, "w").write('''{"testsuites": [{"name": "A", "testsuite": [
 
 def test_gtest_report_is_counted(tmp_path):
     fake_binary(tmp_path, REPORT + "sys.exit(1)")
-    outcome = run.run_gtest(tmp_path, "lanner_tests", "", processes=1)
+    outcome = run.run_gtest(tmp_path, ["lanner_tests"], "", shards=1)
     assert outcome.line() == "1 passed, 1 failed, 1 skipped"
     assert outcome.failures == ["A.bad"]
     assert outcome.reasons == {"no data": 1}
@@ -41,14 +41,14 @@ def test_gtest_report_is_counted(tmp_path):
 
 def test_shards_are_summed_and_each_runs_its_own_part(tmp_path):
     fake_binary(tmp_path, REPORT + "assert os.environ['GTEST_TOTAL_SHARDS'] == '3'\nsys.exit(int(os.environ['GTEST_SHARD_INDEX']) == 2)")
-    outcome = run.run_gtest(tmp_path, "lanner_tests", "", processes=3)
+    outcome = run.run_gtest(tmp_path, ["lanner_tests"], "", shards=3)
     assert outcome.line() == "3 passed, 3 failed, 3 skipped"
     assert sorted(path.name for path in tmp_path.glob("*.json")) == [f"lanner_tests-{index}.json" for index in range(3)]
 
 
 def test_a_crash_is_a_failure(tmp_path):
     fake_binary(tmp_path, "print('[ RUN      ] A.last', flush=True)\nos.kill(os.getpid(), 11)")
-    outcome = run.run_gtest(tmp_path, "lanner_tests", "", processes=1)
+    outcome = run.run_gtest(tmp_path, ["lanner_tests"], "", shards=1)
     assert outcome.line() == "0 passed, 1 failed, 0 skipped"
     assert outcome.failures == ["lanner_tests died with SIGSEGV in A.last"]
 
@@ -56,11 +56,11 @@ def test_a_crash_is_a_failure(tmp_path):
 def test_report_of_an_earlier_run_is_ignored(tmp_path):
     (tmp_path / "lanner_tests-0.json").write_text('{"testsuites": [{"name": "A", "testsuite": [{"name": "b", "result": "COMPLETED"}]}]}')
     fake_binary(tmp_path, "sys.exit(3)")
-    assert run.run_gtest(tmp_path, "lanner_tests", "", processes=1).line() == "0 passed, 1 failed, 0 skipped"
+    assert run.run_gtest(tmp_path, ["lanner_tests"], "", shards=1).line() == "0 passed, 1 failed, 0 skipped"
 
 
 def test_nothing_ran_is_not_success(tmp_path):
-    assert run.run_gtest(tmp_path, "lanner_tests", "", processes=1).exit_code() == 2
+    assert run.run_gtest(tmp_path, ["lanner_tests"], "", shards=1).exit_code() == 2
 
 
 def test_junit_report_is_counted(tmp_path):

@@ -1,6 +1,6 @@
 """Converted models inside TensorFlow: run by test_inside_tensorflow.py in a Python with TensorFlow, where lanner can be imported too.
 
-    python inside_cases.py FOLDER SHARED
+    python inside_cases.py FOLDER SHARED CASE...
 
 Each case is a function `case_NAME(folder)`; FOLDER/results.json has what each raised, as text, or null. SHARED is ../shared/data/models, or does
 not exist.
@@ -26,7 +26,7 @@ import lanner
 def main():
     root = Path(sys.argv[1])
     results = {"version": tf.__version__}
-    cases = {name: case for module in (inside_engines, inside_native, inside_files, inside_foreign, inside_calibration) for name, case in vars(module).items() if name.startswith("case_")}
+    cases = {name: case for module in (inside_engines, inside_native, inside_files, inside_foreign, inside_calibration) for name, case in vars(module).items() if name in sys.argv[3:]}
     for name, case in cases.items():
         folder = root / name
         folder.mkdir()

@@ -2,6 +2,7 @@
 in the Python of LANNER_TENSORFLOW_PYTHON and, where it is given, of LANNER_TENSORFLOW_OLDEST_PYTHON (TensorFlow 2.15)."""
 
 import ctypes
+import functools
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from samples import sampled
 from tensorflow_python import PYTHON, needs_tensorflow
 
 import lanner
@@ -23,6 +25,8 @@ PYTHONS = {"newest": PYTHON, "oldest": os.environ.get("LANNER_TENSORFLOW_OLDEST_
 PARTS = [(HERE / f"inside_{part}.py").read_text() for part in ("engines", "native", "files", "foreign", "calibration")]
 CASES = [name for part in PARTS for name in re.findall(r"^def (case_\w+)", part, re.MULTILINE)]
 FORMS = re.findall(r'"(\w+)"', re.search(r"^FORMS = (.*)", (HERE / "engine_models.py").read_text(), re.MULTILINE)[1])
+CASES += [f"case_form_{form}" for form in FORMS]
+CASES_IN = {"newest": CASES, "oldest": sampled(CASES, every=2)}
 
 
 def environment(folder):
@@ -35,24 +39,28 @@ def environment(folder):
     return os.environ | {"PYTHONPATH": f"{ROOT / 'build' / 'python'}:{packages}", "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
-@pytest.fixture(scope="module", params=PYTHONS)
-def results(request, tmp_path_factory):
-    python = PYTHONS[request.param]
-    if not python:
-        pytest.skip(f"no Python with the {request.param} TensorFlow: LANNER_TENSORFLOW_PYTHON, LANNER_TENSORFLOW_OLDEST_PYTHON")
-    folder = tmp_path_factory.mktemp("inside")
-    run = subprocess.run(
-        [python, HERE / "inside_cases.py", folder, SHARED], capture_output=True, text=True, timeout=600, env=environment(folder), cwd=HERE
-    )
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Of a release of TensorFlow, which runs all of its cases in one process."""
+    return functools.cache(lambda release: results_of(release, tmp_path_factory.mktemp("inside")))
+
+
+def results_of(release, folder):
+    command = [PYTHONS[release], HERE / "inside_cases.py", folder, SHARED, *CASES_IN[release]]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment(folder), cwd=HERE)
     if not (folder / "done").exists():
         done = list(json.loads((folder / "results.json").read_text())) if (folder / "results.json").exists() else []
-        pytest.fail(f"TensorFlow's Python ended with {run.returncode} after {done}: {run.stderr[-4000:]}")
+        return {"failed": f"TensorFlow's Python ended with {run.returncode} after {done}: {run.stderr[-4000:]}"}
     return json.loads((folder / "results.json").read_text())
 
 
-@pytest.mark.parametrize("case", CASES + [f"case_form_{form}" for form in FORMS])
-def test_inside_tensorflow(results, case):
-    assert results[case] is None, f"TensorFlow {results['version']}: {results[case]}"
+@pytest.mark.parametrize(("release", "case"), [(release, case) for release in PYTHONS for case in CASES_IN[release]])
+def test_inside_tensorflow(results, release, case):
+    if not PYTHONS[release]:
+        pytest.skip(f"no Python with the {release} TensorFlow: LANNER_TENSORFLOW_PYTHON, LANNER_TENSORFLOW_OLDEST_PYTHON")
+    found = results(release)
+    assert "failed" not in found, found["failed"]
+    assert found[case] is None, f"TensorFlow {found['version']}: {found[case]}"
 
 
 @needs_tensorflow

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from samples import ALL
 from tensorflow_cases import environment, names_of, results_of
 from tensorflow_python import PYTHON, needs_tensorflow
 from tf_trt_guide import GUIDE, REPAIRS
@@ -45,14 +46,16 @@ def test_the_page_lists_every_repair_of_the_guide():
 PARTS = 4
 RUNS = {"2": [46, 46, 40, 40], "1": [35, 41, 31, 36]}
 """Runs of networks of trt_integration_networks.py in the modes of each TensorFlow, by part."""
+SAMPLE = [("2", 0), ("1", 1), ("1", 2), ("1", 3)]
+"""Each network in the modes of one TensorFlow. Those of TensorFlow 2 take three times as long."""
 
 
 @needs_tensorflow
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize(("modes", "file", "flags"), [("2", "trt_integration.py", []), ("1", "trt_integration_1.py", ["--tf1"])])
-def test_the_integration_tests_of_tensorflow_run(modes, file, flags, part, tmp_path):
+@pytest.mark.parametrize(("modes", "part"), [(modes, part) for modes in RUNS for part in range(PARTS)] if ALL else SAMPLE)
+def test_the_integration_tests_of_tensorflow_run(modes, part, tmp_path):
     """Its base class makes models, converts, builds, saves, loads and runs them in each mode: with implicit batch and with profiles in
     TensorFlow 2, with static and dynamic engines in TensorFlow 1, where conversions inside a session are left out."""
+    file, flags = {"2": ("trt_integration.py", []), "1": ("trt_integration_1.py", ["--tf1"])}[modes]
     results = results_of(PYTHON, CASES / file, tmp_path, *flags, arguments=(part, PARTS), seconds=900)
     assert results == {"ran": RUNS[modes][part], "failed": []}
 
