@@ -19,6 +19,16 @@ LONGEST = """
 hostile/test_large_models.py
 tensorflow/test_trt_convert.py
 tensorflow/test_inside_tensorflow.py
+models/test_onnx_suite.py
+models/test_networks.py
+tensorflow/test_operators.py
+engine/test_build_cost.py
+models/test_onnxruntime_files.py
+tensorflow/test_keras_models.py
+project/test_cookbook.py
+video/test_video_memory.py
+video/test_pixel_formats.py
+cli/test_pages.py
 project/test_install.py
 """.split()
 """Files of tests that take longest: those which start first, so that no core waits for one of them in the end."""

@@ -62,7 +62,8 @@ std::string line_of(const std::string& key, const std::optional<Timing>& timing,
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0) || value > 1e6) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0) || value > 1e6)
+    return std::nullopt;
   return value;
 }
 
