@@ -47,7 +47,8 @@ PARTS = 4
 RUNS = {"2": [46, 46, 40, 40], "1": [35, 41, 31, 36]}
 """Runs of networks of trt_integration_networks.py in the modes of each TensorFlow, by part."""
 SAMPLE = [("2", 0), ("1", 1), ("1", 2), ("1", 3)]
-"""Each network in the modes of one TensorFlow. Those of TensorFlow 2 take three times as long."""
+"""Each network in the modes of one TensorFlow, but for reductions_over_batch_and_rest, which needs those of TensorFlow 2: they take
+three times as long."""
 
 
 @needs_tensorflow
