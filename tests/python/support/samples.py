@@ -1,4 +1,4 @@
-"""Samples of long suites: LANNER_ALL_CASES=1 takes all of their cases."""
+"""Samples of long suites: `./dev test --all`, which sets LANNER_ALL_CASES, takes all of their cases."""
 
 import os
 
